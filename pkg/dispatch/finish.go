@@ -39,6 +39,9 @@ func (t *task) finish(ctx context.Context, origin *unstructured.Unstructured, ho
 // endMirror deletes the mirror of an ended origin. If the mirror has finished, too, endMirror
 // applies the TTL.
 func (t *task) endMirror(ctx context.Context) error {
+	if err := t.findUnclear(ctx); err != nil {
+		return err
+	}
 	if t.mirrorRef.UID == "" {
 		return nil
 	}
@@ -127,14 +130,8 @@ func (t *task) originVanished(ctx context.Context) error {
 
 // originGone deletes the mirror of a deleted origin, and ends the task.
 func (t *task) originGone(ctx context.Context) error {
-	found, err := t.findMirror(ctx)
-	if err != nil {
+	if err := t.removeFound(ctx, ", because its origin is gone"); err != nil {
 		return err
-	}
-	if found {
-		if err := t.removeMirror(ctx, ", because its origin is gone"); err != nil {
-			return err
-		}
 	}
 	t.end(OriginDeleted, nil, nil, "it was deleted")
 	return nil
@@ -178,11 +175,7 @@ func (t *task) originCancelled(ctx context.Context, origin *unstructured.Unstruc
 		t.end(Cancelled, nil, nil, command.Say("cancelled; its mirror on %s remains", t.worker.Context))
 		return nil
 	}
-	found, err := t.findMirror(ctx)
-	if err == nil && found {
-		err = t.removeMirror(ctx, ", because its origin was cancelled")
-	}
-	if err != nil {
+	if err := t.removeFound(ctx, ", because its origin was cancelled"); err != nil {
 		return err
 	}
 	t.end(Cancelled, nil, nil, "it was cancelled")
@@ -202,9 +195,17 @@ func (t *task) findMirror(ctx context.Context) (found bool, err error) {
 	case !isMirrorOf(mirror, t.ref.UID):
 		return false, nil
 	}
-	t.mirrorRef.UID = string(mirror.GetUID())
-	t.mirrorNow = mirror
+	t.adopt(mirror)
 	return true, nil
+}
+
+// removeFound searches the mirror, deletes it if it exists, and reports why.
+func (t *task) removeFound(ctx context.Context, why command.Prose) error {
+	found, err := t.findMirror(ctx)
+	if err != nil || !found {
+		return err
+	}
+	return t.removeMirror(ctx, why)
 }
 
 // removeMirror deletes the mirror and reports why.
@@ -230,7 +231,6 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	case err != nil:
 		t.end(end, nil, nil, command.Say("its mirror on %s remains, and its status is no longer copied: %v", on, err))
 	case !found && t.creation.isUnanswered:
-		t.lease.unreleased.Store(true)
 		t.end(end, nil, nil, command.Say("no mirror on %s yet. The request to create it had no answer and may still arrive. Run the same command again to find out", on))
 	case !found:
 		t.end(end, nil, nil, command.Say("it has no mirror on %s", on))
@@ -243,6 +243,29 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	default:
 		t.undo(ctx, end)
 	}
+}
+
+// leaveUnanswered prepares the end e of a task whose request to create a mirror may still arrive. The
+// Lease remains, because it says where to search. If the dispatch may be resumed, the Lease is left to
+// expire, which gives the request time.
+func (t *task) leaveUnanswered(e EventType) {
+	const late = "the request to create its mirror on %s had no answer and may still arrive. %s"
+	on := t.worker.Context
+	switch e {
+	case OriginDeleted:
+		t.record(Warned, command.Say(late, on, command.Say("If the mirror appears, delete it: %s",
+			t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))))
+		return
+	case Completed, JobFailed, Cancelled:
+		t.record(Warned, command.Say(late, on, "Run cancel in a minute: it deletes the mirror"))
+	case Interrupted, TimedOut:
+		// The end itself says so: see leave.
+		t.lease.unreleased.Store(true)
+	default:
+		t.record(Warned, command.Say(late, on, "Run the same command again to find out"))
+		t.lease.unreleased.Store(true)
+	}
+	t.leaveLease = true
 }
 
 // mirrorState describes what a remaining mirror does.

@@ -41,8 +41,7 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		return nil, newForeignError(t.worker.Cluster, t.Kind, mirror, t.ref)
 	}
 	t.creation.replaces = false
-	t.mirrorRef.UID = string(mirror.GetUID())
-	t.mirrorNow = newer(mirror, t.mirrorNow)
+	t.adopt(mirror)
 	if !t.reported.mirror {
 		t.reported.mirror = true
 		t.record(MirrorFound, command.Say("its mirror on %s already exists", t.worker.Context))
@@ -51,6 +50,13 @@ func (t *task) ensureMirror(ctx context.Context, origin *unstructured.Unstructur
 		return nil, err
 	}
 	return t.mirrorNow, nil
+}
+
+// adopt records an existing mirror. A late request to create it would find the name taken.
+func (t *task) adopt(mirror *unstructured.Unstructured) {
+	t.mirrorRef.UID = string(mirror.GetUID())
+	t.mirrorNow = newer(mirror, t.mirrorNow)
+	t.creation.isUnanswered = false
 }
 
 // anotherMirror handles a missing or unexpected mirror. It returns the mirror to continue with,
@@ -239,7 +245,8 @@ func (t *task) yield(ctx context.Context, to error) (requeueAfter time.Duration,
 	return 0, nil
 }
 
-// findUnclear checks whether a failed request has created a mirror.
+// findUnclear checks whether a failed request has created a mirror. As long as it may still arrive, a
+// later call checks again.
 func (t *task) findUnclear(ctx context.Context) error {
 	if !t.creation.isUnclear || t.creation.ownUID != "" {
 		return nil
@@ -248,7 +255,7 @@ func (t *task) findUnclear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.creation.isUnclear = false
+	t.creation.isUnclear = t.creation.isUnanswered
 	if found {
 		t.creation.ownUID = t.mirrorRef.UID
 	}

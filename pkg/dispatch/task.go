@@ -237,6 +237,9 @@ func (t *task) end(e EventType, origin *unstructured.Unstructured, cause error, 
 	if t.hasEnded() {
 		return
 	}
+	if t.creation.isUnanswered {
+		t.leaveUnanswered(e)
+	}
 	event := t.event(e, message)
 	if origin != nil {
 		t.setState(&event, origin)
