@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
@@ -84,7 +83,7 @@ func (c *Canceller) Cancel(ctx context.Context, events *Recorder, k delegation.K
 		return err
 	}
 	x.removeCopies(ctx, origin)
-	x.removeLease(ctx)
+	x.removeLease(ctx, origin)
 	if stored != nil {
 		e.setState(k, stored)
 	}
@@ -372,23 +371,17 @@ func annotated(annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 }
 
-// removeLease deletes the Lease, unless another dispatcher holds it. That one deletes it itself.
-func (x *cancellation) removeLease(ctx context.Context) {
+// removeLease deletes the Lease, unless a dispatcher holds it. That one may have requested a mirror
+// before it noticed the end of the origin. before is the origin before its end.
+func (x *cancellation) removeLease(ctx context.Context, before *unstructured.Unstructured) {
 	l := &leaseStore{cluster: x.Origin, kind: x.kind, origin: x.ref}
-	if err := l.removeUnheld(ctx); err != nil {
+	holder, err := l.removeUnheld(ctx)
+	isEnded := object.EndOf(x.kind, before) != nil || isCancelled(before)
+	switch {
+	case err != nil:
 		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("Lease %s could not be removed: %v", l.name(), err))})
+	case holder != "" && len(x.mirrors) == 0 && !x.Abandon && !isEnded:
+		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say(
+			"%s holds its Lease %s, and may have just requested a mirror. Run cancel again in a minute to find out", holder, l.name()))})
 	}
-}
-
-// Find returns the objects of a kind in a namespace that match a label selector and belong to the
-// owner, finished or not. others counts the matching objects of other owners.
-func Find(ctx context.Context, c *fleet.Cluster, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
-	err = c.Each(ctx, k.Resource, namespace, metav1.ListOptions{LabelSelector: selector}, func(o *unstructured.Unstructured) {
-		if object.OwnerOf(k, o) == owner {
-			found = append(found, o)
-		} else {
-			others++
-		}
-	})
-	return found, others, err
 }

@@ -298,6 +298,7 @@ func (l *lease) remove(ctx context.Context) error {
 				return nil
 			}
 		}
-		return l.removeOf(ctx, l.identity)
+		_, err := l.removeOf(ctx, l.identity)
+		return err
 	})
 }

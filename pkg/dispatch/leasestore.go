@@ -102,22 +102,30 @@ func (s *leaseStore) delete(ctx context.Context, found *coordinationv1.Lease) er
 	return s.cluster.Checked(err, leaseResource(), s.name())
 }
 
-// removeUnheld deletes the Lease of an origin that needs no more copying, unless a dispatcher holds it.
-// That one deletes it itself.
-func (s *leaseStore) removeUnheld(ctx context.Context) error {
-	return retryRemoval(ctx, func(ctx context.Context) error { return s.removeOf(ctx, "") })
+// removeUnheld deletes the Lease of an origin that needs no more copying, unless a dispatcher holds it:
+// then it returns that holder, which deletes the Lease itself.
+func (s *leaseStore) removeUnheld(ctx context.Context) (holder string, err error) {
+	err = retryRemoval(ctx, func(ctx context.Context) error {
+		holder, err = s.removeOf(ctx, "")
+		return err
+	})
+	return holder, err
 }
 
-// removeOf deletes the Lease if it has no holder, or the given one.
-func (s *leaseStore) removeOf(ctx context.Context, holder string) error {
+// removeOf deletes the Lease if it has no holder, or the given one. Otherwise it returns the other
+// holder.
+func (s *leaseStore) removeOf(ctx context.Context, holder string) (other string, err error) {
 	found, err := s.get(ctx)
-	if err == nil && found.Labels[delegation.OriginUIDLabel] == s.origin.UID && (holderOf(found) == "" || holderOf(found) == holder) {
+	if err == nil && found.Labels[delegation.OriginUIDLabel] == s.origin.UID {
+		if other = holderOf(found); other != "" && other != holder {
+			return other, nil
+		}
 		err = s.delete(ctx, found)
 	}
 	if s.isGone(err) {
-		return nil
+		return "", nil
 	}
-	return err
+	return "", err
 }
 
 // retryRemoval retries the removal of a Lease after errors that may pass, because no other client would

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -136,6 +137,19 @@ func (s *SearchResult) isSettled(c *fleet.Cluster, r Record, originUID string) b
 		}
 	}
 	return len(r.Places()) > 0
+}
+
+// Find returns the objects of a kind in a namespace that match a label selector and belong to the
+// owner, finished or not. others counts the matching objects of other owners.
+func Find(ctx context.Context, c *fleet.Cluster, k delegation.Kind, owner delegation.Owner, namespace, selector string) (found []*unstructured.Unstructured, others int, err error) {
+	err = c.Each(ctx, k.Resource, namespace, metav1.ListOptions{LabelSelector: selector}, func(o *unstructured.Unstructured) {
+		if object.OwnerOf(k, o) == owner {
+			found = append(found, o)
+		} else {
+			others++
+		}
+	})
+	return found, others, err
 }
 
 // list joins names for people.

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,13 +112,18 @@ func TestEndWithUnclearMirror(t *testing.T) {
 }
 
 // TestCancelDuringLostCreation cancels a dispatch while the request to create its mirror has no answer.
-// The dispatch reports that a mirror may still be created, and a second cancel deletes it.
+// The dispatch and cancel both report that a mirror may still be created, and a second cancel deletes it.
 func TestCancelDuringLostCreation(t *testing.T) {
 	s := newStage(t)
 	there := clusterOf(t, s.there, "there")
+	var cancelled []Event
 	cancel := func() {
-		c, _ := s.canceller(there)
+		c, events := s.canceller(there)
 		assert.Check(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+		cancelled = *events
+	}
+	isRiskReported := func(e Event) bool {
+		return e.Event == Warned && strings.Contains(e.Message, "me holds its Lease "+delegation.LeaseName("small"))
 	}
 	s.losesCreation(cancel)
 	events, ended, _ := s.start()
@@ -126,6 +132,7 @@ func TestCancelDuringLostCreation(t *testing.T) {
 		warned = expects(t, events, Warned)
 	}
 	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Cancelled)
+	assert.Assert(t, slices.ContainsFunc(cancelled, isRiskReported), "%v", cancelled)
 	lease := s.here.Get(leases(), "ml", delegation.LeaseName("small"))
 	assert.Assert(t, lease != nil && content.StringAt(lease, "spec", "holderIdentity") == "")
 
@@ -133,6 +140,7 @@ func TestCancelDuringLostCreation(t *testing.T) {
 	cancel()
 	assert.Assert(t, s.mirror() == nil)
 	assert.Assert(t, s.here.Get(leases(), "ml", delegation.LeaseName("small")) == nil)
+	assert.Assert(t, !slices.ContainsFunc(cancelled, isRiskReported), "%v", cancelled)
 }
 
 // TestFoundAfterLostCreation checks that a task which has found its mirror no longer expects the lost
