@@ -109,6 +109,15 @@ type FlavorFungibility struct {
 	WhenCanPreempt string `json:"whenCanPreempt,omitempty"`
 }
 
+// StopsAtBorrowing reports whether Kueue tries no other flavor if it can borrow quota of one.
+func (f *FlavorFungibility) StopsAtBorrowing() bool { return f.WhenCanBorrow != "TryNextFlavor" }
+
+// StopsAtPreemption reports whether Kueue tries no other flavor if it can preempt Workloads in one.
+// Preempt is the name of MayStopSearch in v1beta1.
+func (f *FlavorFungibility) StopsAtPreemption() bool {
+	return f.WhenCanPreempt == "MayStopSearch" || f.WhenCanPreempt == "Preempt"
+}
+
 // FlavorUsage is how much of a flavor's resources a ClusterQueue has given,
 // according to its status.
 type FlavorUsage struct {

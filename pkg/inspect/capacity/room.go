@@ -129,28 +129,6 @@ func (n *Node) most(fr FlavorResource) Amount {
 	return total
 }
 
-// ReclaimsFor returns the lowest cohort above a ClusterQueue, below the root, that has enough quota of
-// its own for a request; nil if there is none. Kueue may reclaim quota from outside of that cohort, even
-// if the request is above the nominal quota of the ClusterQueue (kueue:
-// pkg/scheduler/preemption/classical).
-func (n *Node) ReclaimsFor(fr FlavorResource, requested Amount) *Node {
-	path, isLoop := n.Path()
-	if isLoop {
-		return nil
-	}
-	left := requested.Minus(n.unused(fr))
-	for _, c := range path {
-		if c.Used(fr).Plus(left) <= c.subtree(fr) && c.Parent != nil {
-			return c
-		}
-		left = left.Minus(c.unused(fr))
-	}
-	return nil
-}
-
-// unused returns how much of its local quota a node does not use.
-func (n *Node) unused(fr FlavorResource) Amount { return max(0, n.local(fr).Minus(n.Used(fr))) }
-
 // LastEnd returns when the last Workload that a ClusterQueue has admitted
 // ends at the latest. The first waiting Workload starts then at the latest,
 // if it fits at all. ok is false if nothing limits that time, or if the first

@@ -33,7 +33,7 @@ type try struct {
 	flavor    string
 	suitability
 	verdict inspect.Verdict
-	borrows bool
+	rating  rating
 	// chosen is whether Kueue would take this flavor, or wait for it.
 	chosen bool
 	needs  []need
@@ -65,8 +65,8 @@ type assigner struct {
 	flavor func(set *kueue.PodTemplate, name string) suitability
 	// given has what earlier podsets of the same request were given.
 	given map[capacity.FlavorResource]capacity.Amount
-	// preempts reports whether preemption can free what a need lacks.
-	preempts func(fr capacity.FlavorResource, r need) bool
+	// preempts rates a flavor that does not have enough of a resource now.
+	preempts func(fr capacity.FlavorResource, requested capacity.Amount) rating
 }
 
 // assign assigns flavors to the podsets in order, each in addition to those
@@ -177,20 +177,16 @@ func rank(v inspect.Verdict) int { return slices.Index(inspect.Verdicts(), v) }
 
 // tryGroup tries the flavors of a group in order, and chooses one.
 func (a *assigner) tryGroup(g *kueue.ResourceGroup, set *podSetDemand, resources []string) []try {
-	fungibility := a.queue.Queue.Spec.Fungibility
-	stopsAtBorrowing := fungibility.WhenCanBorrow != "TryNextFlavor"
-	stopsAtPreempting := fungibility.WhenCanPreempt == "MayStopSearch" || fungibility.WhenCanPreempt == "Preempt"
 	var tries []try
 	best := -1
 	for _, f := range g.Flavors {
 		t := a.tryFlavor(f.Name, set, resources)
 		tries = append(tries, t)
 		at := len(tries) - 1
-		if best < 0 || better(&t, &tries[best]) {
+		if best < 0 || a.better(&t, &tries[best]) {
 			best = at
 		}
-		isEnough := t.verdict == inspect.Fits && (!t.borrows || stopsAtBorrowing) || t.verdict == inspect.Waits && stopsAtPreempting && a.canPreempt(&t)
-		if isEnough {
+		if a.ends(&t) {
 			best = at
 			break
 		}
@@ -204,23 +200,6 @@ func (a *assigner) tryGroup(g *kueue.ResourceGroup, set *podSetDemand, resources
 	return tries
 }
 
-// better reports whether a flavor is preferable to an earlier one. One that
-// may fit is preferred to one that must wait.
-func better(t, than *try) bool {
-	order := []inspect.Verdict{inspect.Fits, inspect.Unknown, inspect.Waits, inspect.Never}
-	if t.verdict != than.verdict {
-		return slices.Index(order, t.verdict) < slices.Index(order, than.verdict)
-	}
-	return t.verdict == inspect.Fits && !t.borrows && than.borrows
-}
-
-func (a *assigner) canPreempt(t *try) bool {
-	return !slices.ContainsFunc(t.needs, func(r need) bool {
-		now, _ := r.lacks()
-		return now > 0 && !a.preempts(capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}, r)
-	})
-}
-
 func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string) try {
 	t := try{demand: set, resources: resources, flavor: name, suitability: a.flavor(set.set, name), verdict: inspect.Fits}
 	for _, resource := range resources {
@@ -229,18 +208,19 @@ func (a *assigner) tryFlavor(name string, set *podSetDemand, resources []string)
 			resource: resource, requested: set.total[resource].Plus(a.given[fr]),
 			free: a.queue.Free(fr), excess: a.queue.Excess(fr), most: a.queue.Maximum(fr),
 		}
-		quota, isListed := a.queue.Quota(fr)
-		if !isListed {
+		if _, isListed := a.queue.Quota(fr); !isListed {
 			r.free, r.excess, r.most = 0, 0, 0
 		}
 		t.needs = append(t.needs, r)
-		t.borrows = t.borrows || a.queue.Used(fr).Plus(r.requested) > quota.Nominal
 		switch {
 		case r.requested > r.most:
 			t.verdict = inspect.Never
 		case r.requested > r.free && t.verdict != inspect.Never:
 			t.verdict = inspect.Waits
 		}
+	}
+	if t.suits || !t.isKnown {
+		t.rating = a.rate(&t)
 	}
 	switch {
 	case !t.isKnown && t.verdict == inspect.Never:

@@ -171,13 +171,13 @@ func blocks(c *kueue.Claim) bool {
 
 // holders returns the Workloads that hold a flavor's resource in the queue
 // and its cohorts: first those of the queue itself, then those that hold
-// most. requested is for how much of it they may be preempted.
-func (s *site) holders(fr capacity.FlavorResource, requested capacity.Amount) []inspect.Holder {
+// most. preemptible are those that may be preempted.
+func (s *site) holders(fr capacity.FlavorResource, preemptible map[*kueue.Claim]bool) []inspect.Holder {
 	var found []inspect.Holder
 	for _, n := range s.sharers() {
 		for _, c := range n.Claims {
 			if amount := capacity.HeldBy(c, fr); amount > 0 {
-				found = append(found, s.holderOf(c, fr, amount, s.mayPreempt(n, c, fr, requested)))
+				found = append(found, s.holderOf(c, fr, amount, preemptible[c]))
 			}
 		}
 	}
@@ -272,23 +272,24 @@ func (s *site) waits(result *assignment) {
 			text += "; " + t.lackText()
 		}
 	}
-	s.Holders = s.holders(fr, r.requested)
+	preempted := s.victims(result)
+	s.Holders = s.holders(fr, preempted.from)
 	if err := s.capacity.Gaps[inspect.PartClaims]; err != nil {
 		text += "; holder unknown: " + s.because(err)
 	}
-	var names, victims []string
+	var names, preemptible []string
 	for _, h := range s.Holders {
 		name := h.Namespace + "/" + h.Name
 		names = append(names, s.describe(h))
 		if h.Preemptible {
-			victims = append(victims, name)
+			preemptible = append(preemptible, name)
 		}
 	}
 	if len(names) > 0 {
 		text += "; " + inspect.Some(names)
 	}
-	if s.Preempts = s.preempts(fr, r); s.Preempts {
-		text += "; could preempt " + inspect.Some(victims)
+	if s.Preempts = preempted.rating.canPreempt(); s.Preempts {
+		text += "; could preempt " + inspect.Some(preemptible)
 	}
 	s.amount(result)
 	s.suggest(result)

@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -8,21 +10,134 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// mayPreempt reports whether the queue's policy allows preempting a Workload for a requested amount
-// (kueue: pkg/scheduler/preemption; docs/reference/scheduling.md#preemption).
-func (s *site) mayPreempt(n *capacity.Node, c *kueue.Claim, fr capacity.FlavorResource, requested capacity.Amount) bool {
+// preemption finds out which Workloads Kueue preempts for requests (kueue: pkg/scheduler/preemption;
+// docs/reference/scheduling.md#preemption).
+type preemption struct {
+	site     *site
+	requests capacity.Requests
+	// short are the requests for which quota in use must be released.
+	short []capacity.FlavorResource
+	// candidates are the Workloads that the policy allows preempting, in Kueue's order.
+	candidates []candidate
+}
+
+// candidate is a Workload that may be preempted.
+type candidate struct {
+	queue *capacity.Node
+	claim *kueue.Claim
+	// common is the lowest cohort above the ClusterQueues of both; nil in the same ClusterQueue.
+	common *capacity.Node
+	right  right
+}
+
+// right is why a request may preempt a candidate.
+type right int
+
+const (
+	// reclaimsCohort: a node below the common cohort has enough quota for the request.
+	reclaimsCohort right = iota
+	// whileBorrowing: borrowWithinCohort allows it.
+	whileBorrowing
+	// withoutBorrowing: the request may preempt it only if it does not borrow then.
+	withoutBorrowing
+	// withinQueue: it is in the same ClusterQueue.
+	withinQueue
+)
+
+// preemption returns the possible preemption for requests.
+func (s *site) preemption(requests capacity.Requests, short ...capacity.FlavorResource) *preemption {
+	p := &preemption{site: s, requests: requests, short: short}
+	covering := s.queue.Covering(requests)
+	for _, n := range s.sharers() {
+		common, isPossible := p.common(n)
+		if !isPossible {
+			continue
+		}
+		for _, c := range n.Claims {
+			if r, ok := p.rightTo(n, c, common, covering); ok {
+				p.candidates = append(p.candidates, candidate{queue: n, claim: c, common: common, right: r})
+			}
+		}
+	}
+	slices.SortFunc(p.candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.order(), b.order()), cmp.Compare(a.claim.Rank.Priority, b.claim.Rank.Priority),
+			b.claim.Since.Compare(a.claim.Since), cmp.Compare(a.claim.UID, b.claim.UID))
+	})
+	return p
+}
+
+// order is the order of candidates by group. Those that are evicted already come first.
+func (c *candidate) order() int {
+	const groups = 3
+	group := 0
+	switch c.right {
+	case reclaimsCohort:
+	case whileBorrowing, withoutBorrowing:
+		group = 1
+	case withinQueue:
+		group = groups - 1
+	}
+	if !c.claim.Evicted {
+		group += groups
+	}
+	return group
+}
+
+// common returns the lowest cohort above both ClusterQueues. It reports whether Workloads of the other one
+// may be preempted at all: the policy names them, and it is active and, with the cohorts below the common
+// one, above its own quota.
+func (p *preemption) common(n *capacity.Node) (common *capacity.Node, isPossible bool) {
+	s := p.site
+	if n == s.queue {
+		return nil, isSet(s.queue.Queue.Spec.Preemption.WithinClusterQueue)
+	}
+	mine, _ := s.queue.Path()
+	others, _ := n.Path()
+	at := slices.IndexFunc(others, func(c *capacity.Node) bool { return slices.Contains(mine, c) })
+	if at < 0 || !isSet(s.queue.Queue.Spec.Preemption.ReclaimWithinCohort) || kueue.IsStopped(n.Queue.Spec.StopPolicy) {
+		return nil, false
+	}
+	return others[at], p.isAbove(n, others[at])
+}
+
+// isSet reports whether a policy allows any preemption.
+func isSet(policy string) bool { return policy != "" && policy != kueue.NeverPreempt }
+
+// isAbove reports whether a ClusterQueue, and each cohort above it up to the common one, uses more than its
+// own quota.
+func (p *preemption) isAbove(n, common *capacity.Node) bool {
+	for at := n; at != nil && at != common; at = at.Parent {
+		if !slices.ContainsFunc(p.short, func(fr capacity.FlavorResource) bool { return at.Borrowed(fr) > 0 }) {
+			return false
+		}
+	}
+	return true
+}
+
+// rightTo reports whether and why the policy allows preempting a Workload.
+func (p *preemption) rightTo(n *capacity.Node, c *kueue.Claim, common, covering *capacity.Node) (right, bool) {
+	s := p.site
 	policy := &s.queue.Queue.Spec.Preemption
 	isLower := c.Rank.Priority < s.rank().Priority
-	quota, _ := s.queue.Quota(fr)
-	isAbove := requested > quota.Nominal
-	if n == s.queue {
-		return s.mayPreemptWithin(c) && (!isAbove || s.preemptsAboveNominal(fr, requested))
+	switch {
+	case !slices.ContainsFunc(p.short, func(fr capacity.FlavorResource) bool { return capacity.HeldBy(c, fr) > 0 }):
+		return 0, false
+	case n == s.queue:
+		return withinQueue, s.mayPreemptWithin(c)
+	case policy.ReclaimWithinCohort != kueue.AnyPriority && (policy.ReclaimWithinCohort != kueue.LowerPriority || !isLower):
+		return 0, false
+	case s.isBelow(covering, common):
+		return reclaimsCohort, true
+	case isLower && policy.BorrowsFrom(c.Rank.Priority):
+		return whileBorrowing, true
 	}
-	if n.Borrowed(fr) == 0 || kueue.IsStopped(n.Queue.Spec.StopPolicy) {
-		return false
-	}
-	isAllowed := policy.ReclaimWithinCohort == kueue.AnyPriority || policy.ReclaimWithinCohort == kueue.LowerPriority && isLower
-	return isAllowed && (!isAbove || s.mayReclaim(n, fr, requested) || isLower && policy.BorrowsFrom(c.Rank.Priority))
+	return withoutBorrowing, true
+}
+
+// isBelow reports whether the node that has enough quota for the requests is below a cohort.
+func (s *site) isBelow(covering, cohort *capacity.Node) bool {
+	path, _ := s.queue.Path()
+	return covering != nil && (covering == s.queue || slices.Index(path, covering) < slices.Index(path, cohort))
 }
 
 // mayPreemptWithin reports whether the policy allows preempting a Workload of the same queue.
@@ -33,40 +148,171 @@ func (s *site) mayPreemptWithin(c *kueue.Claim) bool {
 	return within == kueue.LowerPriority && isLower || within == kueue.LowerOrNewer && (isLower || isNewer)
 }
 
-// preemptsAboveNominal reports whether Kueue preempts at all for a request above the nominal quota
-// (kueue: pkg/scheduler/flavorassigner, fitsResourceQuota).
-func (s *site) preemptsAboveNominal(fr capacity.FlavorResource, requested capacity.Amount) bool {
-	policy := &s.queue.Queue.Spec.Preemption
-	return policy.Borrows() || s.queue.ReclaimsFor(fr, requested) != nil || s.sharesFairly()
-}
-
-// mayReclaim reports whether a request above the nominal quota may take quota of another queue,
-// whatever the priorities: a smaller cohort has enough for it, or shares decide.
-func (s *site) mayReclaim(n *capacity.Node, fr capacity.FlavorResource, requested capacity.Amount) bool {
-	cohort := s.queue.ReclaimsFor(fr, requested)
-	above, _ := n.Path()
-	return cohort != nil && !slices.Contains(above, cohort) || s.sharesFairly()
-}
-
 // sharesFairly reports whether Kueue preempts by fair shares of the cohort. It then publishes the share
 // of each queue.
 func (s *site) sharesFairly() bool {
 	q := s.queue.Queue
-	return q.Status.FairSharing != nil && q.Spec.Preemption.ReclaimWithinCohort != "" && q.Spec.Preemption.ReclaimWithinCohort != kueue.NeverPreempt
+	return q.Status.FairSharing != nil && isSet(q.Spec.Preemption.ReclaimWithinCohort)
 }
 
-// preempts reports whether the Workloads that may be preempted for a need hold enough.
-func (s *site) preempts(fr capacity.FlavorResource, r need) bool {
-	var total capacity.Amount
-	for _, h := range s.holders(fr, r.requested) {
-		if h.Preemptible {
-			total = total.Plus(amountOf(h))
+// attempts returns whether the request may borrow in each of Kueue's attempts. Shares, which are not
+// computed, decide between candidates if sharing is fair.
+func (p *preemption) attempts() []bool {
+	s := p.site
+	has := func(of ...right) bool {
+		return slices.ContainsFunc(p.candidates, func(c candidate) bool { return slices.Contains(of, c.right) })
+	}
+	isForbidden := !s.queue.Queue.Spec.Preemption.Borrows()
+	usesAll := slices.ContainsFunc(p.short, func(fr capacity.FlavorResource) bool {
+		quota, _ := s.queue.Quota(fr)
+		return s.queue.Used(fr) >= quota.Nominal
+	})
+	switch {
+	case s.sharesFairly(), !has(reclaimsCohort, whileBorrowing, withoutBorrowing), isForbidden && usesAll:
+		return []bool{true}
+	case isForbidden && !has(reclaimsCohort):
+		return []bool{false, true}
+	}
+	return []bool{true, false}
+}
+
+// isCandidate reports whether a Workload may be preempted in an attempt, after others were.
+func (p *preemption) isCandidate(c *candidate, borrows bool) bool {
+	if c.right == withinQueue {
+		return true
+	}
+	isBarred := borrows && c.right == withoutBorrowing && !p.site.sharesFairly()
+	return !isBarred && p.isAbove(c.queue, c.common)
+}
+
+// fits reports whether there is enough quota for the requests.
+func (p *preemption) fits(borrows bool) bool {
+	queue := p.site.queue
+	for fr, requested := range p.requests {
+		quota, _ := queue.Quota(fr)
+		if requested > queue.Free(fr) || !borrows && queue.Used(fr).Plus(requested) > quota.Nominal {
+			return false
 		}
 	}
-	now, _ := r.lacks()
-	return total >= now
+	return true
 }
 
-func (s *site) couldPreempt(a *assigner, result *assignment) bool {
-	return result.verdict == inspect.Waits && result.worst != nil && a.canPreempt(result.worst)
+// victims are Workloads that Kueue preempts.
+type victims struct {
+	// from has the Workloads that were considered.
+	from map[*kueue.Claim]bool
+	// rating is how Kueue rates a flavor that needs this preemption.
+	rating rating
+}
+
+// find returns what Kueue preempts in the first attempt that frees enough. If none does, it returns all
+// candidates, with a rating without victims.
+func (p *preemption) find() victims {
+	all := map[*kueue.Claim]bool{}
+	for _, borrows := range p.attempts() {
+		from := map[*kueue.Claim]bool{}
+		for i := range p.candidates {
+			if c := &p.candidates[i]; p.isCandidate(c, borrows) {
+				from[c.claim] = true
+			}
+		}
+		if r := p.try(borrows); r.mode != noVictims {
+			return victims{from: from, rating: r}
+		}
+		maps.Copy(all, from)
+	}
+	return victims{from: all, rating: rating{mode: noVictims, level: p.level()}}
+}
+
+// try releases candidates until the requests fit, spares those that need not be released, and restores
+// everything.
+func (p *preemption) try(borrows bool) rating {
+	var released []*candidate
+	isEnough := false
+	for i := 0; i < len(p.candidates) && !isEnough; i++ {
+		if c := &p.candidates[i]; p.isCandidate(c, borrows) {
+			c.queue.Release(c.claim)
+			released = append(released, c)
+			isEnough = p.fits(borrows)
+		}
+	}
+	result := rating{mode: noVictims}
+	if isEnough {
+		released = p.spare(released, borrows)
+		result = rating{mode: reclaims, level: p.level()}
+	}
+	for _, c := range released {
+		if c.right == withinQueue && isEnough {
+			result.mode = preempts
+		}
+		c.queue.Restore(c.claim)
+	}
+	return result
+}
+
+// spare restores the released candidates that need not be preempted, and returns the others.
+func (p *preemption) spare(released []*candidate, borrows bool) []*candidate {
+	for i := len(released) - 2; i >= 0; i-- { //nolint:mnd // The last one is needed.
+		c := released[i]
+		c.queue.Restore(c.claim)
+		if p.fits(borrows) {
+			released = slices.Delete(released, i, i+1)
+		} else {
+			c.queue.Release(c.claim)
+		}
+	}
+	return released
+}
+
+// level returns from how far the quota for the short requests comes.
+func (p *preemption) level() int {
+	level := 0
+	for _, fr := range p.short {
+		level = max(level, p.site.queue.BorrowingLevel(fr, p.requests[fr]))
+	}
+	return level
+}
+
+// rate rates a flavor by a resource that it lacks now.
+func (s *site) rate(fr capacity.FlavorResource, requested capacity.Amount) rating {
+	if !s.mayPreemptFor(fr, requested) {
+		return rating{mode: noFit, level: s.queue.BorrowingLevel(fr, requested)}
+	}
+	return s.preemption(capacity.Requests{fr: requested}, fr).find().rating
+}
+
+// mayPreemptFor reports whether Kueue looks for victims for a request at all (kueue:
+// pkg/scheduler/flavorassigner, fitsResourceQuota).
+func (s *site) mayPreemptFor(fr capacity.FlavorResource, requested capacity.Amount) bool {
+	quota, _ := s.queue.Quota(fr)
+	covering := s.queue.Covering(capacity.Requests{fr: requested})
+	return requested <= quota.Nominal || covering != nil && covering.Parent != nil || s.queue.Queue.Spec.Preemption.Borrows() || s.sharesFairly()
+}
+
+// victims returns what Kueue preempts for a request that waits: for all its Pods and resources together.
+func (s *site) victims(result *assignment) victims {
+	requests := capacity.Requests{}
+	var short []capacity.FlavorResource
+	for i := range result.tries {
+		t := &result.tries[i]
+		if !t.chosen {
+			continue
+		}
+		if t.rating.mode == noFit {
+			return victims{}
+		}
+		for _, r := range t.needs {
+			fr := capacity.FlavorResource{Flavor: t.flavor, Resource: r.resource}
+			requests[fr] = r.requested
+			if now, _ := r.lacks(); now > 0 && !slices.Contains(short, fr) {
+				short = append(short, fr)
+			}
+		}
+	}
+	return s.preemption(requests, short...).find()
+}
+
+// couldPreempt reports whether a request waits for Workloads that Kueue preempts.
+func (s *site) couldPreempt(result *assignment) bool {
+	return result.verdict == inspect.Waits && s.victims(result).rating.canPreempt()
 }

@@ -24,7 +24,7 @@ func (s *site) judgeQuota() bool {
 	if problem := s.refusedByLimits(all); problem != "" {
 		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
 	}
-	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.preempts}
+	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.rate}
 	result, all, fewer := s.assign(a, all)
 	for _, other := range ways[1:] {
 		if by, _, _ := s.assign(a, request.demands(s.capacity, s.reportedRequests(), other)); by.verdict != result.verdict {
@@ -63,7 +63,7 @@ func (s *site) judgeQuota() bool {
 func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all []podSetDemand, fewer string) {
 	result = a.assign(whole)
 	least, isLess := atLeast(whole)
-	if !isLess || result.verdict == inspect.Fits || s.couldPreempt(a, &result) {
+	if !isLess || result.verdict == inspect.Fits || s.couldPreempt(&result) {
 		return result, whole, ""
 	}
 	smaller := a.assign(least)
