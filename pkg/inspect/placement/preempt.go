@@ -312,7 +312,8 @@ func (s *site) victims(result *assignment) victims {
 	return s.preemption(requests, short...).find()
 }
 
-// couldPreempt reports whether a request waits for Workloads that Kueue preempts.
-func (s *site) couldPreempt(result *assignment) bool {
-	return result.verdict == inspect.Waits && s.victims(result).rating.canPreempt()
+// isSettled reports whether Kueue tries no smaller size of a request: it starts it, or preempts Workloads for
+// it.
+func (s *site) isSettled(result *assignment) bool {
+	return result.verdict == inspect.Fits || result.verdict == inspect.Waits && s.victims(result).rating.canPreempt()
 }

@@ -36,21 +36,22 @@ cohorts: [{metadata: {name: x}, spec: {parentName: root, resourceGroups: [{cover
 		says         string
 		preempts     bool
 	}{
-		"at its nominal quota, its own":      {cluster(policy, "", own), pods("4", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"at its nominal quota, another's":    {cluster(policy, "", other), pods("4", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"its own":                            {cluster(policy, "", own), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
-		"another's":                          {cluster(policy, "", other), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
-		"never borrowing":                    {cluster(policy+", borrowWithinCohort: {policy: Never}", "", other), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
-		"borrowing, its own":                 {cluster(policy+", borrowWithinCohort: {policy: LowerPriority}", "", own), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"borrowing, another's":               {cluster(policy+", borrowWithinCohort: {policy: LowerPriority}", "", other), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"borrowing, equal priority":          {cluster(policy+", borrowWithinCohort: {policy: LowerPriority}", "", holding("r", "a", "f", "8", "1000")), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
-		"borrowing, above the threshold":     {cluster(policy+", borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: -1}", "", other), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
-		"borrowing, at the threshold":        {cluster(policy+", borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 0}", "", other), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"fair shares":                        {cluster(policy, "fairSharing: {}", other), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"its cohort has enough":              {far, pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
-		"its cohort has not enough":          {far, pods("9", "cpu: 1"), inspect.Waits, "ml/a holds 12", false},
-		"may start with fewer":               {cluster(policy, "", holding("q", "a", "f", "7", "0")), flexible("5", "1"), inspect.Fits, "with fewer Pods", false},
-		"may start with fewer, and preempts": {cluster(policy, "", holding("q", "a", "f", "7", "0")), flexible("4", "1"), inspect.Waits, "could preempt ml/a", true},
+		"at its nominal quota, its own":           {cluster(policy, "", own), pods("4", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"at its nominal quota, another's":         {cluster(policy, "", other), pods("4", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"its own":                                 {cluster(policy, "", own), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
+		"another's":                               {cluster(policy, "", other), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
+		"never borrowing":                         {cluster(policy+", borrowWithinCohort: {policy: Never}", "", other), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
+		"borrowing, its own":                      {cluster(policy+", borrowWithinCohort: {policy: LowerPriority}", "", own), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"borrowing, another's":                    {cluster(policy+", borrowWithinCohort: {policy: LowerPriority}", "", other), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"borrowing, equal priority":               {cluster(policy+", borrowWithinCohort: {policy: LowerPriority}", "", holding("r", "a", "f", "8", "1000")), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
+		"borrowing, above the threshold":          {cluster(policy+", borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: -1}", "", other), pods("5", "cpu: 1"), inspect.Waits, "ml/a holds 8", false},
+		"borrowing, at the threshold":             {cluster(policy+", borrowWithinCohort: {policy: LowerPriority, maxPriorityThreshold: 0}", "", other), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"fair shares":                             {cluster(policy, "fairSharing: {}", other), pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"its cohort has enough":                   {far, pods("5", "cpu: 1"), inspect.Waits, "could preempt ml/a", true},
+		"its cohort has not enough":               {far, pods("9", "cpu: 1"), inspect.Waits, "ml/a holds 12", false},
+		"may start with fewer":                    {cluster(policy, "", holding("q", "a", "f", "7", "2000")), flexible("5", "1"), inspect.Fits, "with fewer Pods", false},
+		"may start with few, or preempt for more": {cluster(policy, "", holding("q", "a", "f", "7", "0")), flexible("5", "1"), inspect.Waits, "needs 4 cpu, 1 free (flavor f)", true},
+		"may start with fewer, and preempts":      {cluster(policy, "", holding("q", "a", "f", "7", "0")), flexible("4", "1"), inspect.Waits, "could preempt ml/a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := judged(t, tt.cluster+urgent, tt.job)

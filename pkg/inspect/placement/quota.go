@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -57,23 +58,28 @@ func (s *site) judgeQuota() bool {
 	return false
 }
 
-// assign tries the whole size. If that neither fits nor could preempt, it
-// tries the smallest size that may start, which is all that Kueue waits for.
-// fewer describes that size if it fits.
+// assign tries the whole size. If that neither fits nor could preempt, it tries the largest smaller size
+// that does and, without one, the smallest size that may start, which is all that Kueue waits for. fewer
+// describes a smaller size that fits.
 func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all []podSetDemand, fewer string) {
 	result = a.assign(whole)
-	least, isLess := atLeast(whole)
-	if !isLess || result.verdict == inspect.Fits || s.couldPreempt(&result) {
+	total := dispensable(whole)
+	if total == 0 || s.isSettled(&result) {
 		return result, whole, ""
 	}
-	smaller := a.assign(least)
+	left := sort.Search(int(total)+1, func(left int) bool {
+		smaller := a.assign(without(whole, int64(left), total))
+		return s.isSettled(&smaller)
+	})
+	some := without(whole, min(int64(left), total), total)
+	smaller := a.assign(some)
 	switch {
 	case smaller.verdict == inspect.Fits:
-		return smaller, least, "with fewer Pods than requested, down to " + countsOf(least)
+		return smaller, some, "with fewer Pods than requested: " + countsOf(some)
 	case worse(result.verdict, smaller.verdict), smaller.verdict == inspect.Never, smaller.verdict == inspect.Waits:
-		return smaller, least, ""
+		return smaller, some, ""
 	}
-	return result, least, ""
+	return result, some, ""
 }
 
 // isContradicted decides if Kueue itself reports something worse than Fits,

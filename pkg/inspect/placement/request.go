@@ -208,21 +208,37 @@ func (r *Request) asksForDevices() bool {
 	return slices.ContainsFunc(r.PodSets, func(p kueue.PodTemplate) bool { return len(p.Template.Spec.ResourceClaims) > 0 })
 }
 
-// atLeast returns the podsets with as few Pods as they may start with. isLess
-// is false if that is no fewer.
-func atLeast(all []podSetDemand) (least []podSetDemand, isLess bool) {
-	for _, a := range all {
-		if low := a.set.MinCount; low != nil && int64(*low) < a.count && a.count > 0 {
-			less := podSetDemand{set: a.set, count: int64(*low), total: map[string]capacity.Amount{}}
-			for name, total := range a.total {
-				less.total[name] = total / capacity.Amount(a.count) * capacity.Amount(*low)
-			}
-			least, isLess = append(least, less), true
+// dispensable returns how many Pods a request may start without.
+func dispensable(all []podSetDemand) (total int64) {
+	for i := range all {
+		total += all[i].dispensable()
+	}
+	return total
+}
+
+func (d *podSetDemand) dispensable() int64 {
+	if low := d.set.MinCount; low != nil && d.count > 0 {
+		return max(0, d.count-int64(*low))
+	}
+	return 0
+}
+
+// without returns the podsets without a part of the Pods that they may start without: left of total
+// (kueue: pkg/scheduler/flavorassigner, PodSetReducer).
+func without(all []podSetDemand, left, total int64) []podSetDemand {
+	fewer := slices.Clone(all)
+	for i := range fewer {
+		d := &all[i]
+		count := d.count - d.dispensable()*left/total
+		if count == d.count {
 			continue
 		}
-		least = append(least, a)
+		fewer[i] = podSetDemand{set: d.set, count: count, total: map[string]capacity.Amount{}}
+		for name, amount := range d.total {
+			fewer[i].total[name] = amount / capacity.Amount(d.count) * capacity.Amount(count)
+		}
 	}
-	return least, isLess
+	return fewer
 }
 
 func limitsOf(c *inspect.Capacity, namespace string) []corev1.LimitRange {
