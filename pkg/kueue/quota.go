@@ -103,10 +103,11 @@ const (
 	AnyPriority   = "Any"
 )
 
-// FlavorFungibility says where the search for a flavor stops.
+// FlavorFungibility says where the search for a flavor stops, and which flavor Kueue prefers otherwise.
 type FlavorFungibility struct {
 	WhenCanBorrow  string `json:"whenCanBorrow,omitempty"`
 	WhenCanPreempt string `json:"whenCanPreempt,omitempty"`
+	Preference     string `json:"preference,omitempty"`
 }
 
 // StopsAtBorrowing reports whether Kueue tries no other flavor if it can borrow quota of one.
@@ -116,6 +117,11 @@ func (f *FlavorFungibility) StopsAtBorrowing() bool { return f.WhenCanBorrow != 
 // Preempt is the name of MayStopSearch in v1beta1.
 func (f *FlavorFungibility) StopsAtPreemption() bool {
 	return f.WhenCanPreempt == "MayStopSearch" || f.WhenCanPreempt == "Preempt"
+}
+
+// PrefersPreemption reports whether Kueue prefers preempting Workloads to borrowing quota from farther.
+func (f *FlavorFungibility) PrefersPreemption() bool {
+	return f.Preference == "PreemptionOverBorrowing"
 }
 
 // FlavorUsage is how much of a flavor's resources a ClusterQueue has given,

@@ -67,6 +67,8 @@ type assigner struct {
 	given map[capacity.FlavorResource]capacity.Amount
 	// preempts rates a flavor that does not have enough of a resource now.
 	preempts func(fr capacity.FlavorResource, requested capacity.Amount) rating
+	// isOld is whether to rank flavors like Kueue without the fix of its issue 13607.
+	isOld bool
 }
 
 // assign assigns flavors to the podsets in order, each in addition to those

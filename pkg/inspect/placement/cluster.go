@@ -25,8 +25,8 @@ type site struct {
 	role     role
 	// own is the Workload of the request there, nil if it has none.
 	own *kueue.Workload
-	// uncounted says why its requests are unknown, "" if they are known.
-	uncounted string
+	// versions says why the verdict depends on the version of Kueue, "" if it does not.
+	versions string
 	// isUntolerated is whether the scheduler says that its Pods do not tolerate taints, so that admission
 	// has added no tolerations.
 	isUntolerated bool

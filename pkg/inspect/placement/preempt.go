@@ -298,7 +298,7 @@ func (s *site) victims(result *assignment) victims {
 		if !t.chosen {
 			continue
 		}
-		if t.rating.mode == noFit {
+		if t.rating.mode == noFit || t.isMisjudged() {
 			return victims{}
 		}
 		for _, r := range t.needs {
@@ -312,8 +312,13 @@ func (s *site) victims(result *assignment) victims {
 	return s.preemption(requests, short...).find()
 }
 
-// isSettled reports whether Kueue tries no smaller size of a request: it starts it, or preempts Workloads for
-// it.
+// isSettled reports whether Kueue tries no smaller size of a request: it starts it, preempts Workloads for
+// it, or misjudges it.
 func (s *site) isSettled(result *assignment) bool {
-	return result.verdict == inspect.Fits || result.verdict == inspect.Waits && s.victims(result).rating.canPreempt()
+	isMisjudged := slices.ContainsFunc(result.tries, func(t try) bool { return t.chosen && t.isMisjudged() })
+	return result.verdict == inspect.Fits || result.verdict == inspect.Waits && (isMisjudged || s.victims(result).rating.canPreempt())
 }
+
+// isMisjudged reports whether Kueue takes a flavor as fitting although a resource is short, because it
+// rates another resource, which it has to borrow, as worse. It then neither starts nor preempts anything.
+func (t *try) isMisjudged() bool { return t.verdict == inspect.Waits && t.rating.mode == fitsNow }

@@ -27,11 +27,7 @@ func (s *site) judgeQuota() bool {
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.rate}
 	result, all, fewer := s.assign(a, all)
-	for _, other := range ways[1:] {
-		if by, _, _ := s.assign(a, request.demands(s.capacity, s.reportedRequests(), other)); by.verdict != result.verdict {
-			s.uncounted = "the LimitRange of its namespace counts before or after its limits, depending on the version of Kueue, which is unknown"
-		}
-	}
+	s.versions = s.dependsOnVersion(a, request, ways, result.verdict)
 	if unread := s.unread(result.verdict); unread != "" && !s.isConfirmed(result.verdict) {
 		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
 		return s.decideByMessage("%s", unread)
@@ -56,6 +52,24 @@ func (s *site) judgeQuota() bool {
 		}
 	}
 	return false
+}
+
+// dependsOnVersion returns why a verdict may be another one in some version of Kueue, "" if it is not.
+func (s *site) dependsOnVersion(a *assigner, request *Request, ways []kueue.CountingRules, verdict inspect.Verdict) string {
+	for _, other := range ways[1:] {
+		if by, _, _ := s.assign(a, request.demands(s.capacity, s.reportedRequests(), other)); by.verdict != verdict {
+			return "the LimitRange of its namespace counts before or after its limits, depending on the version of Kueue, which is unknown"
+		}
+	}
+	if !s.facts.Kueue.ServesOld || !s.queue.Queue.Spec.Fungibility.PrefersPreemption() {
+		return ""
+	}
+	old := *a
+	old.isOld = true
+	if by, _, _ := s.assign(&old, request.demands(s.capacity, s.reportedRequests(), ways[0])); by.verdict != verdict {
+		return "some versions of Kueue prefer a flavor in which the Job only waits (PreemptionOverBorrowing), and the version is unknown"
+	}
+	return ""
 }
 
 // assign tries the whole size. If that neither fits nor could preempt, it tries the largest smaller size
@@ -131,8 +145,8 @@ func (s *site) unread(v inspect.Verdict) string {
 	if class := s.unclassed(v); class != "" {
 		return class
 	}
-	if s.uncounted != "" {
-		return s.uncounted
+	if s.versions != "" {
+		return s.versions
 	}
 	if v != inspect.Never && s.reportedRequests() == nil && s.request.asksForDevices() {
 		return "it requests devices by ResourceClaims; how Kueue counts them is unknown"

@@ -41,11 +41,11 @@ func (a *assigner) isBetter(r, than rating) bool {
 	switch {
 	case r.mode == noFit || than.mode == noFit:
 		return r.mode != noFit
-	case r.isViable() != than.isViable():
+	case r.isViable() != than.isViable() && !a.isOld:
 		return r.isViable()
 	case r.level == than.level:
 		return r.mode > than.mode
-	case r.mode == than.mode:
+	case r.mode == than.mode, a.queue.Queue.Spec.Fungibility.PrefersPreemption():
 		return r.level < than.level
 	}
 	return r.mode > than.mode
