@@ -20,6 +20,8 @@ func TestUsageMessages(t *testing.T) {
 		{"ls --color no", `--color must be auto, always or never, not "no"`},
 		{"ls --all-contexts --contexts a", "To exclude a context, use --contexts '^NAME'"},
 		{"check --fail-on none,", `unknown --fail-on "none,"; choose one of error, warning, info, none`},
+		{"ls --contexts /[/ --from " + exampleFleet, "missing closing ]: '['\nSee 'kubectl jobs-managedby ls -h' for help"},
+		{"ls --contexts a[ --from " + exampleFleet, `context pattern "a[": syntax error in pattern`},
 		{"recreate a --managed-by b/c --all-contexts", "Use --context, not --contexts or --all-contexts"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -41,6 +42,19 @@ func (e *UnknownContextError) Error() string {
 	}
 }
 
+// BadPatternError means that a pattern for contexts has a syntax error.
+type BadPatternError struct {
+	// Pattern is the pattern as messages show it.
+	Pattern string
+	Err     error
+}
+
+func (e *BadPatternError) Error() string {
+	return fmt.Sprintf("context pattern %s: %v", e.Pattern, e.Err)
+}
+
+func (e *BadPatternError) Unwrap() error { return e.Err }
+
 // Select returns the available context names that match patterns: names, globs, or regular
 // expressions between slashes. A pattern after ^ excludes its matches. If all patterns do, they
 // exclude from all names. Each may be a list with commas, unless it is the exact name of a
@@ -48,7 +62,7 @@ func (e *UnknownContextError) Error() string {
 //
 // An exact name takes precedence, so that contexts whose names look like a pattern can be
 // selected. A pattern without a match is an *UnknownContextError, even if it excludes, because it
-// is most likely a typo.
+// is most likely a typo. A pattern with a syntax error is a *BadPatternError.
 func Select(patterns, available []string) ([]string, error) {
 	patterns, err := split(patterns, available)
 	if err != nil {
@@ -149,7 +163,7 @@ func match(pattern string, available []string) ([]string, error) {
 	case isRegexp(pattern):
 		re, err := regexp.Compile(pattern[1 : len(pattern)-1])
 		if err != nil {
-			return nil, fmt.Errorf("context pattern %s: %w", pattern, err)
+			return nil, &BadPatternError{Pattern: pattern, Err: err}
 		}
 		matches = func(name string) (bool, error) { return re.MatchString(name), nil }
 	case glob.IsPattern(pattern):
@@ -159,7 +173,7 @@ func match(pattern string, available []string) ([]string, error) {
 	for _, name := range available {
 		ok, err := matches(name)
 		if err != nil {
-			return nil, fmt.Errorf("context pattern %q: %w", pattern, err)
+			return nil, &BadPatternError{Pattern: strconv.Quote(pattern), Err: err}
 		}
 		if ok {
 			matched = append(matched, name)

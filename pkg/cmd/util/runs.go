@@ -15,11 +15,13 @@ type runner interface {
 }
 
 // Runs returns the RunE of a command, which converts arguments and flags to options, and runs
-// these. It adds the command's name to a usage error.
+// these. It makes wrong patterns and
+// combinations of global flags usage errors, and adds the command's name to a usage error.
 func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		o, err := toOptions(args)
 		var refused *fleet.RefusedFlagsError
+		var badPattern *fleet.BadPatternError
 		var usage *UsageError
 		switch {
 		case err == nil:
@@ -27,7 +29,7 @@ func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Comman
 		case errors.As(err, &usage):
 			usage.Command = cmd.CommandPath()
 			return err
-		case errors.As(err, &refused):
+		case errors.As(err, &refused), errors.As(err, &badPattern):
 			return &UsageError{Err: err, Command: cmd.CommandPath()}
 		}
 		return err
