@@ -208,6 +208,19 @@ func TestMCPErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "dispatch")
 }
 
+// TestMCPErrorLines checks that the reports of a failed command and its errors begin with one prefix each.
+func TestMCPErrorLines(t *testing.T) {
+	s := serveMCP(t, "--from", recordings+"/worker-lost")
+	result, text, _ := ask(t, s, "trace", arguments{"name": "jobset/x"})
+	assert.Assert(t, result.IsError, text)
+	_, text, _ = strings.Cut(text, "\n")
+	lines := strings.Split(text, "\n")
+	assert.Assert(t, len(lines) > 1, text)
+	for _, line := range lines {
+		assert.Assert(t, strings.HasPrefix(line, "error: ") && strings.Count(line, "error: ") == 1, text)
+	}
+}
+
 // TestMCPLimitsContexts checks that tools read only the contexts and namespaces that the server was
 // started with.
 func TestMCPLimitsContexts(t *testing.T) {

@@ -37,14 +37,14 @@ func (o *toolHandler) handle(ctx context.Context, request *mcp.CallToolRequest) 
 	}
 	given, err := parse(o.command, o.tool.parameters, request.Params.Arguments)
 	if err != nil {
-		return o.failure(err.Error()), nil
+		return o.failure(err), nil
 	}
 	within, err := o.contextsFor(given)
 	if err == nil {
 		err = o.stayInNamespace(given)
 	}
 	if err != nil {
-		return o.failure(err.Error()), nil
+		return o.failure(err), nil
 	}
 	result := o.run(ctx, given, within)
 	if ctx.Err() != nil {
@@ -97,12 +97,13 @@ func (o *toolHandler) run(ctx context.Context, given values, within []string) *m
 	messages, code := o.call(ctx, env, global)
 	isAnswer := code == util.ExitOK || code == util.ExitFindings || code == util.ExitPartial
 	if !isAnswer || document.Len() == 0 {
-		for i, m := range messages {
+		reports := []string{strings.TrimSuffix(notes.String(), "\n")}
+		for _, m := range messages {
 			// The reference to help is for people at a terminal.
 			m, _, _ = strings.Cut(m, "\nSee '")
-			messages[i] = m
+			reports = append(reports, "error: "+m)
 		}
-		return o.failure(strings.TrimSpace(notes.String() + "\n" + strings.Join(messages, "\n")))
+		return o.failureText(strings.TrimSpace(strings.Join(reports, "\n")))
 	}
 	return o.answer(document.Bytes(), table.String(), notes.String())
 }

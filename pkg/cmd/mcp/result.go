@@ -29,7 +29,7 @@ func (o *toolHandler) answer(document []byte, table, notes string) *mcp.CallTool
 		document, missing, err = cut(document, o.tool.parts, o.maxBytes-textLimit-headLimit, o.hint())
 	}
 	if err != nil {
-		return o.failure(err.Error())
+		return o.failure(err)
 	}
 	head := o.head()
 	if missing != nil {
@@ -43,9 +43,14 @@ func (o *toolHandler) answer(document []byte, table, notes string) *mcp.CallTool
 const headLimit = 1000
 
 // failure returns the result of a call that could not be answered.
-func (o *toolHandler) failure(message string) *mcp.CallToolResult {
-	message = cutText(printers.SafeLines(message)+"\n", o.maxBytes/textShare)
-	return &mcp.CallToolResult{Meta: o.meta(), Content: texts(o.head(), "error: "+strings.TrimSuffix(message, "\n")), IsError: true}
+func (o *toolHandler) failure(err error) *mcp.CallToolResult {
+	return o.failureText("error: " + err.Error())
+}
+
+// failureText is failure for the messages of a command, as it reports them.
+func (o *toolHandler) failureText(messages string) *mcp.CallToolResult {
+	messages = cutText(printers.SafeLines(messages)+"\n", o.maxBytes/textShare)
+	return &mcp.CallToolResult{Meta: o.meta(), Content: texts(o.head(), strings.TrimSuffix(messages, "\n")), IsError: true}
 }
 
 // head returns the text before an answer.
