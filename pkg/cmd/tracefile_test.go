@@ -116,6 +116,24 @@ func TestTraceFileUsage(t *testing.T) {
 	}
 }
 
+// TestTraceOfWrongFiles: the error names the file, the object and the field.
+func TestTraceOfWrongFiles(t *testing.T) {
+	const (
+		job  = "{apiVersion: batch/v1, kind: Job, metadata: {name: a, namespace: ml}, spec: {parallelism: %s}}"
+		cron = "{apiVersion: batch/v1, kind: CronJob, metadata: {name: a, namespace: ml}, spec: {jobTemplate: {spec: {parallelism: %s}}}}"
+	)
+	for _, c := range []struct{ text, value, namespace, want string }{
+		{job, "x", "ml", "job ml/a is invalid: spec.parallelism is a string, not an integer"},
+		{cron, "x", "ml", "cronjob ml/a is invalid: spec.jobTemplate.spec.parallelism is a string, not an integer"},
+	} {
+		path := filepath.Join(t.TempDir(), "wrong.yaml")
+		assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, c.text, c.value), 0o600))
+		_, errOut, code := run(t, "trace", "-f", path, "-n", c.namespace, "--from", quotaFleet)
+		assert.Equal(t, code, util.ExitError, errOut)
+		assert.Equal(t, errOut, "error: "+path+": "+c.want+"\n")
+	}
+}
+
 // TestTraceOfGeneratedName: trace creates nothing, so it needs no name to find the Job again.
 func TestTraceOfGeneratedName(t *testing.T) {
 	path := manifestOf(t, "small", 1, "1", "")

@@ -21,6 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
+	dispatchobject "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -140,8 +141,8 @@ func isJob(object *unstructured.Unstructured) bool {
 // pkg/controller/cronjob/utils.go, getJobFromTemplate2).
 func jobOfCronJob(object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	var cron batchv1.CronJob
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &cron); err != nil {
-		return nil, fmt.Errorf("%q is not a valid CronJob: %w", nameOf(object), err)
+	if err := dispatchobject.Decode(object, &cron); err != nil {
+		return nil, err
 	}
 	job := batchv1.Job{Spec: cron.Spec.JobTemplate.Spec}
 	job.SetGroupVersionKind(delegation.Job().GroupVersionKind())
@@ -299,9 +300,9 @@ func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Req
 	if object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return r, nil
 	}
-	job := &batchv1.Job{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, job); err != nil {
-		return r, fmt.Errorf("%q is not a valid Job: %w", nameOf(object), err)
+	job, err := dispatchobject.TypedJob(object)
+	if err != nil {
+		return r, err
 	}
 	of := placement.OfJob(job, queue)
 	of.Namespace, of.Owner = r.Namespace, r.Owner

@@ -12,7 +12,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -74,16 +73,6 @@ func OrJob(k delegation.Kind) delegation.Kind {
 		return delegation.Job()
 	}
 	return k
-}
-
-// TypedJob converts an object to a Job, without fields that this build does not know. It returns
-// an error if a field has a wrong type.
-func TypedJob(u *unstructured.Unstructured) (*batchv1.Job, error) {
-	job := &batchv1.Job{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, job); err != nil {
-		return nil, fmt.Errorf("job %s/%s is invalid: %w", u.GetNamespace(), u.GetName(), err)
-	}
-	return job, nil
 }
 
 // OurDomain is the domain of all our labels and annotations.
