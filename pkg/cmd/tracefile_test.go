@@ -125,6 +125,8 @@ func TestTraceOfWrongFiles(t *testing.T) {
 	for _, c := range []struct{ text, value, namespace, want string }{
 		{job, "x", "ml", "job ml/a is invalid: spec.parallelism is a string, not an integer"},
 		{cron, "x", "ml", "cronjob ml/a is invalid: spec.jobTemplate.spec.parallelism is a string, not an integer"},
+		{job, "1", "other", `Job "a" has namespace ml, not other. Remove it from the file, or omit -n`},
+		{cron, "1", "other", `CronJob "a" has namespace ml, not other. Remove it from the file, or omit -n`},
 	} {
 		path := filepath.Join(t.TempDir(), "wrong.yaml")
 		assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, c.text, c.value), 0o600))

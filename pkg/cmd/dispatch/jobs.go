@@ -164,13 +164,11 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 	}
 	delete(job.Object, "status")
 	dropMarks(job)
-	own := job.GetNamespace()
-	switch given := *o.flags.Kube.Namespace; {
-	case own == "":
-		job.SetNamespace(o.origin.Namespace)
-	case given != "" && given != own:
-		return fmt.Errorf("%s %s is in namespace %q, but --namespace is %q", strings.ToLower(kind.Kind), job.GetName(), own, given)
+	namespace, err := manifest.NamespaceOf(job, *o.flags.Kube.Namespace, o.origin.Namespace)
+	if err != nil {
+		return err
 	}
+	job.SetNamespace(namespace)
 	if kind.Template || !kind.Allows(o.owner) {
 		return nil // The plan refuses it with a reason.
 	}

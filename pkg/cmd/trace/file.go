@@ -45,7 +45,10 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	var queues []types.NamespacedName
 	var errs []error
 	for i, m := range manifests {
-		requests[i], err = o.request(m.Object)
+		namespace, err := manifest.NamespaceOf(m.file, *o.flags.Kube.Namespace, o.wanted.Namespace)
+		if err == nil {
+			requests[i], err = o.request(m.Object, namespace)
+		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", m.Source, err))
 			continue
@@ -172,7 +175,7 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		err := result.Err
 		if err == nil && result.Object != nil {
 			var request placement.Request
-			if request, err = o.request(result.Object); err == nil {
+			if request, err = o.request(result.Object, r.Namespace); err == nil {
 				request.PriorityClass = result.Object.GetLabels()[delegation.PriorityClassLabel]
 				r.Check(name).As = &request
 				continue
@@ -285,13 +288,9 @@ func (o *traceOptions) asSubmitted(object *unstructured.Unstructured, namespace 
 	return job
 }
 
-// request returns the placement request of an object in a manifest. For kinds other than Job, the
+// request returns the placement request of an object of a manifest in a namespace. For kinds other than Job, the
 // requested resources are unknown, because their controllers determine them.
-func (o *traceOptions) request(object *unstructured.Unstructured) (placement.Request, error) {
-	namespace := object.GetNamespace()
-	if namespace == "" {
-		namespace = o.wanted.Namespace
-	}
+func (o *traceOptions) request(object *unstructured.Unstructured, namespace string) (placement.Request, error) {
 	queue := o.submitTo
 	if marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations()); queue == "" && marks != nil {
 		queue = marks.Queue

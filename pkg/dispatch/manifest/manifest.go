@@ -6,6 +6,7 @@
 package manifest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,20 @@ func Read(ctx context.Context, filenames []string, in io.Reader) ([]Entry, error
 func ReadAll(ctx context.Context, filenames []string, in io.Reader, isWanted func(*unstructured.Unstructured) bool) ([]Entry, error) {
 	all := func(schema.GroupVersionKind) bool { return true }
 	return parser{accepts: all, isWanted: isWanted}.read(ctx, filenames, in, func(Entry) error { return nil })
+}
+
+// NamespaceOf returns the namespace to create an object in: its own, or else the default. It returns an
+// error if the object has another namespace than the one that the user gave, "" for none.
+func NamespaceOf(u *unstructured.Unstructured, given, byDefault string) (string, error) {
+	switch own := u.GetNamespace(); {
+	case own == "":
+		return byDefault, nil
+	case given != "" && given != own:
+		name := cmp.Or(u.GetName(), u.GetGenerateName())
+		return "", fmt.Errorf("%s %q has namespace %s, not %s. Remove it from the file, or omit -n", u.GetKind(), name, own, given)
+	default:
+		return own, nil
+	}
 }
 
 // parser finds objects of the kinds that it accepts in files.
