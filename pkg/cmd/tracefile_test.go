@@ -87,6 +87,7 @@ func TestTraceOfFilesThatNeverFit(t *testing.T) {
 	_, errOut, code = run(t, "trace", "-f", dir, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitFindings)
 	assert.Assert(t, strings.Contains(errOut, "no cluster can run 1 of 2 objects"), errOut)
+	assert.Equal(t, strings.Count(errOut, "note: ResourceQuotas were not checked: snapshots do not record them\n"), 1, errOut)
 }
 
 // TestTraceOfFileOutput: the output for people.

@@ -65,6 +65,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		return nil, err
 	}
 	inventory := read.Read(ctx, f, read.Want{Capacity: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
+	o.noteSnapshot()
 	list := inspect.NewTraceList()
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])

@@ -47,10 +47,9 @@ func (o *traceOptions) checkNeeds(ctx context.Context, f *fleet.Fleet, v *inspec
 }
 
 // checkQuotas adds the ResourceQuotas of the Job's namespace on each cluster. It reports what it
-// cannot read.
+// cannot read. Snapshots have none, which noteSnapshot reports.
 func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, r *placement.Request) {
 	if o.flags.From != "" {
-		util.Report(o.ErrOut, "note: not checked whether ResourceQuotas allow the Job: a snapshot has none")
 		return
 	}
 	quotas, unread := read.ResourceQuotas(ctx, f, r.Namespace)
@@ -58,6 +57,13 @@ func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspe
 		r.Check(context).Quotas = all
 	}
 	o.noteUnread(v, unread, func(context string) string { return "whether the ResourceQuotas of " + context + " allow the Job" })
+}
+
+// noteSnapshot reports what is checked for no object of a file, because snapshots lack it.
+func (o *traceOptions) noteSnapshot() {
+	if o.flags.From != "" {
+		util.Report(o.ErrOut, "note: ResourceQuotas were not checked: snapshots do not record them")
+	}
 }
 
 // noteUnread reports what was not checked on clusters that answer. The others are reported as a whole.
