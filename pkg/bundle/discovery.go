@@ -12,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // served returns the groups and versions that a server serves: the recorded ones, those of its
@@ -74,7 +76,7 @@ func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
 		if group := s.group(steps[1]); group != nil {
 			return encode(group), nil
 		}
-		if status, ok := s.unread[schema.GroupResource{Group: steps[1], Resource: everything}]; ok {
+		if status, ok := s.groupRefusal(steps[1]); ok {
 			return nil, &apierrors.StatusError{ErrStatus: status}
 		}
 	case len(steps) == 2:
@@ -83,6 +85,25 @@ func (s *server) discover(steps []string) ([]byte, *apierrors.StatusError) {
 		return s.resources(schema.GroupVersion{Group: steps[1], Version: steps[2]})
 	}
 	return nil, notServed(schema.GroupResource{}, "")
+}
+
+// groupRefusal returns why it is unknown whether a group without recorded resources is served; false if
+// it is not served.
+func (s *server) groupRefusal(group string) (metav1.Status, bool) {
+	if status, ok := s.unread[schema.GroupResource{Group: group, Resource: everything}]; ok {
+		return status, true
+	}
+	if !slices.ContainsFunc(delegation.Kinds(), func(k delegation.Kind) bool { return k.Resource.Group == group }) {
+		return metav1.Status{}, false
+	}
+	if status, unknown := s.unread[unknownKinds()]; unknown || len(s.kinds) > 0 {
+		return status, unknown
+	}
+	return metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
+		Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
+		Message: "the snapshot lacks the list of kinds; record it again with the snapshot command",
+	}, true
 }
 
 // groups returns the document of all API groups.

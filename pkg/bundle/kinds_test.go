@@ -262,6 +262,27 @@ func TestUnknownKinds(t *testing.T) {
 	}
 }
 
+// TestGroupsOfKinds checks that a kind counts as not served only if the snapshot records which kinds are.
+func TestGroupsOfKinds(t *testing.T) {
+	const kinds = "  kinds:\n  - {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, plural: jobsets, managedBy: spec.managedBy}\n"
+	for fields, want := range map[string]string{
+		kinds: "",
+		"":    "the snapshot lacks the list of kinds; record it again with the snapshot command",
+		"  unread:\n  - {resource: \"*.*\", status: {code: 503, reason: ServiceUnavailable, message: not now}}\n" + kinds: "not now",
+	} {
+		c := clusters(t, one(t, fields, kubeSystem), fleet.Options{}).Clusters()[0]
+		versions, err := c.Versions(t.Context(), "ray.io")
+		assert.Equal(t, len(versions), 0)
+		if want == "" {
+			assert.NilError(t, err)
+		} else {
+			assert.ErrorContains(t, err, want)
+		}
+		versions, err = c.Versions(t.Context(), "jobset.x-k8s.io")
+		assert.Equal(t, len(versions) > 0, fields != "", "%v", err)
+	}
+}
+
 // TestOutdatedKinds checks that a kind without the field is served as it was.
 func TestOutdatedKinds(t *testing.T) {
 	b := one(t, `  kinds:

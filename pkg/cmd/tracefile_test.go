@@ -184,6 +184,23 @@ spec:
 	assert.Assert(t, strings.Contains(errOut, "no Jobs found, only ConfigMap settings, ResourceFlavor spot"), errOut)
 }
 
+// TestTraceOfFileWithKinds checks that trace reports which contexts do not serve a kind, and only if the
+// snapshot says so. Every API server serves the built-in kinds.
+func TestTraceOfFileWithKinds(t *testing.T) {
+	const object = "{apiVersion: %s, kind: %s, metadata: {name: a, labels: {kueue.x-k8s.io/queue-name: user-queue}}}"
+	for _, c := range []struct{ recording, apiVersion, kind, want string }{
+		{"jobsets", "ray.io/v1", "RayJob", "kwok-mgr (manager)  never    its API server rejects it: it does not serve RayJob of ray.io/v1\n"},
+		{"jobsets", "jobset.x-k8s.io/v1alpha2", "JobSet", "kwok-w1             unknown  the requests of its Pods are unknown\n"},
+		{"jobsets", "v1", "Pod", "kwok-w1             unknown  the requests of its Pods are unknown\n"},
+		{"running", "ray.io/v1", "RayJob", "note: not checked whether kwok-w1 serves RayJob of ray.io/v1: "},
+	} {
+		path := filepath.Join(t.TempDir(), "object.yaml")
+		assert.NilError(t, os.WriteFile(path, fmt.Appendf(nil, object, c.apiVersion, c.kind), 0o600))
+		out, errOut, _ := run(t, "trace", "-f", path, "--from", recordings+"/"+c.recording)
+		assert.Assert(t, strings.Contains(out+errOut, c.want), "%s%s", out, errOut)
+	}
+}
+
 // TestTraceOfFileToDispatch checks that the fix of a Job of dispatch names the namespace and the kubeconfig,
 // and that a Job that no cluster can run has none.
 func TestTraceOfFileToDispatch(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/tracing"
@@ -72,7 +71,10 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		for context, class := range read.Classes(ctx, f, o.classNames(m.Object, &requests[i])) {
 			requests[i].Check(context).Class = &class
 		}
-		o.checkServers(ctx, f, inventory, m.Object, &requests[i], len(existing) == 0)
+		o.checkServed(ctx, f, inventory, m.Object, &requests[i])
+		if len(existing) == 0 {
+			o.checkNames(ctx, f, inventory, m.Object, &requests[i])
+		}
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
@@ -202,35 +204,6 @@ func rejects(f *fleet.Fleet, name string, job *unstructured.Unstructured, err er
 	return slices.ContainsFunc(f.Routes(name), func(c *fleet.Cluster) bool {
 		return slices.ContainsFunc(preflight.NewProbe(c).Refused(job, err), func(p preflight.Problem) bool { return p.Blocking && !p.Untried && p.ChangesObject })
 	})
-}
-
-// checkServers adds which clusters do not serve the kind of an object. If isNew, it also adds which
-// have an object of its name: MultiKueue cannot create a mirror there.
-func (o *traceOptions) checkServers(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request, isNew bool) {
-	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
-	if !isKnown || o.flags.From != "" {
-		return
-	}
-	unserved, gv := sets.New[string](), object.GroupVersionKind().GroupVersion()
-	if !kind.IsJob() { // Every API server serves Jobs, so a 404 is another program's.
-		var unread map[string]error
-		unserved, unread = read.WithoutVersion(ctx, f, gv)
-		o.noteUnread(v, unread, func(context string) string {
-			return fmt.Sprintf("whether %s serves %s of %s", context, object.GetKind(), gv)
-		})
-	}
-	for context := range unserved {
-		r.Check(context).Refused = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), gv)
-	}
-	if isNew && object.GetName() != "" {
-		taken, _, unread := read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
-		for context := range taken {
-			r.Check(context).IsTaken = true
-		}
-		o.noteUnread(v, unread, func(context string) string {
-			return fmt.Sprintf("whether %s has a %s of this name", context, object.GetKind())
-		})
-	}
 }
 
 // tryCreate makes a dry run of creating a Job in contexts, and returns the contexts that have a Job of this

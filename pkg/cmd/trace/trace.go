@@ -74,8 +74,9 @@ Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.
 Before you submit Jobs or CronJobs, trace --filename says where they could run. It
-creates nothing: a dry run of the API server adds the defaults. It skips other objects in
-the files.
+creates nothing: a dry run of the API server adds the defaults. For other kinds with
+managedBy or a queue label, it checks everything except their requests, so it cannot say
+that they fit. It skips all other objects.
 
 With --filename, the exit code is 3 if a Job can never run. Without it, a stuck Job does
 not change the exit code: use check for that. The exit code is 4 if the answer depends on
