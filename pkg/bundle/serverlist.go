@@ -33,6 +33,9 @@ func (s *server) list(request *http.Request, gvr schema.GroupVersionResource, na
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
+	if unsupported := checkFields(gvr, field); unsupported != nil {
+		return nil, unsupported
+	}
 	picked := s.store.tables[gvr].list(namespace, label, field)
 
 	objects, next, err := page(picked, query.Get("limit"), query.Get("continue"))

@@ -76,3 +76,13 @@ func TestInvalidSelectors(t *testing.T) {
 	_, stderr, code := invoke(t, "ls", "--field-selector", "a")
 	assert.Equal(t, code, util.ExitUsage, stderr)
 }
+
+// TestUnsupportedFieldSelector: a snapshot refuses a field that API servers do not select by.
+func TestUnsupportedFieldSelector(t *testing.T) {
+	from := []string{"ls", "-A", "--contexts", "management", "--from", exampleFleet, "--field-selector"}
+	out, stderr, code := invoke(t, append(from, "foo.bar=train")...)
+	assert.Equal(t, code, util.ExitPartial, stderr)
+	assert.Assert(t, strings.Contains(out+stderr, `field label "foo.bar" not supported`), out+stderr)
+	out, stderr, code = invoke(t, append(from, "status.successful=0")...)
+	assert.Equal(t, code, util.ExitOK, out+stderr)
+}
