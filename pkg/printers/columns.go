@@ -90,7 +90,7 @@ type column[T any] struct {
 	// marked is set if its cells are already Markdown in a Markdown table.
 	marked bool
 	// dropRank is the order in which columns are dropped if the terminal is still too narrow, 1
-	// first; 0 means never.
+	// first; 0 means never, for a column of the wide table only if narrow cells are not enough.
 	dropRank int
 }
 
@@ -123,6 +123,11 @@ func newTable[T any](columns []column[T], values []T, o TableOptions) *table {
 	for _, c := range byDropRank {
 		if c.dropRank > 0 {
 			t.droppable = append(t.droppable, c.title)
+		}
+	}
+	for _, c := range columns {
+		if c.wide && c.dropRank == 0 && !c.alwaysShown {
+			t.extra = append(t.extra, c.title)
 		}
 	}
 	return t

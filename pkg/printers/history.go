@@ -23,7 +23,8 @@ func History(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 	if o.Markdown {
 		return historyMarkdown(w, list, o)
 	}
-	rows, err := historyRows(list, o)
+	t := historyTable(list, o)
+	rows, err := t.layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -41,6 +42,7 @@ func History(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 	}
 	if len(rows) > 1 {
 		lines = append(append(lines, "", p.bold(rows[0])), rows[1:]...)
+		lines = append(lines, t.notShown(o)...)
 	}
 	if notes := historyNotes(list, o); len(notes) > 0 {
 		lines = append(lines, "")
@@ -51,13 +53,13 @@ func History(w io.Writer, list *inspect.HistoryList, o TableOptions) error {
 	return writeLines(w, lines...)
 }
 
-// historyRows lays out the table, the titles first.
-func historyRows(list *inspect.HistoryList, o TableOptions) ([]string, error) {
+// historyTable returns the table of Jobs or groups.
+func historyTable(list *inspect.HistoryList, o TableOptions) *table {
 	p := palette{o.Color}
 	if list.By != "" {
-		return newTable(dimmed(groupColumns(list, o), p), pointers(list.Groups), o).layout(o.Width)
+		return newTable(dimmed(groupColumns(list, o), p), pointers(list.Groups), o)
 	}
-	return newTable(dimmed(pastColumns(list, o), p), pointers(list.Items), o).layout(o.Width)
+	return newTable(dimmed(pastColumns(list, o), p), pointers(list.Items), o)
 }
 
 func historyMarkdown(w io.Writer, list *inspect.HistoryList, o TableOptions) error {

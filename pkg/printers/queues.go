@@ -31,10 +31,10 @@ func Queues(w io.Writer, list *queues.QueueList, o TableOptions) error {
 			return ""
 		}
 		return Safe(list.Items[i].Problem)
-	}, p.bad); err != nil || o.NoHeaders || len(t.dropped) == 0 {
+	}, p.bad); err != nil {
 		return err
 	}
-	return writeLines(w, append([]string{""}, wrapBelow("not shown at this width: ", strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width)...)...)
+	return writeLines(w, t.notShown(o)...)
 }
 
 func isSameQueue(a, b *queues.QueueQuota) bool {
@@ -70,7 +70,7 @@ func queueColumns(list *queues.QueueList, o TableOptions) []column[*queues.Queue
 		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(q *queues.QueueQuota) string { return Safe(q.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !locals || !o.Namespaces, cell: func(q *queues.QueueQuota) string { return Safe(q.Namespace) }},
 		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: queueName},
-		{title: "CLUSTERQUEUE", shrinks: true, absent: !locals, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
+		{title: "CLUSTERQUEUE", shrinks: true, dropRank: 5, absent: !locals, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.ClusterQueue)) }},
 		{title: "COHORT", shrinks: true, dropRank: 1, cell: func(q *queues.QueueQuota) string {
 			if len(q.Cohorts) == 0 {
 				return none
@@ -248,14 +248,19 @@ func Pending(w io.Writer, list *queues.PendingList, o TableOptions) error {
 		return writeLines(w, "", literal(startsNote))
 	}
 	p := palette{o.Color}
-	rows, err := newTable(dimmed(columns, p), pointers(list.Items), o).layout(o.Width)
+	t := newTable(dimmed(columns, p), pointers(list.Items), o)
+	rows, err := t.layout(o.Width)
 	if err != nil {
 		return err
 	}
-	if err := writeRows(w, rows, list.Errors, o, func(int) string { return "" }, p.bad); err != nil || o.NoHeaders || !hasBound {
+	if err := writeRows(w, rows, list.Errors, o, func(int) string { return "" }, p.bad); err != nil {
 		return err
 	}
-	return writeLines(w, append([]string{""}, wrapBelow("note: ", startsNote, o.Width)...)...)
+	lines := t.notShown(o)
+	if hasBound && !o.NoHeaders {
+		lines = append(append(lines, ""), wrapBelow("note: ", startsNote, o.Width)...)
+	}
+	return writeLines(w, lines...)
 }
 
 func pendingColumns(list *queues.PendingList, o TableOptions) []column[*queues.PendingJob] {
@@ -268,20 +273,20 @@ func pendingColumns(list *queues.PendingList, o TableOptions) []column[*queues.P
 		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.ClusterQueue)) }},
 		{title: "PLACE", alwaysShown: true, cell: place},
 		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *queues.PendingJob) string { return Safe(j.Namespace) }},
-		{title: "KIND", shrinks: true, absent: !hasKinds, dropRank: 3, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
+		{title: "KIND", shrinks: true, absent: !hasKinds, dropRank: 4, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
 		{title: "JOB", alwaysShown: true, shrinks: true, cell: func(j *queues.PendingJob) string {
 			return Safe(cmp.Or(j.Name, "workload/"+j.Workload))
 		}},
 		{title: "LOCALQUEUE", wide: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.LocalQueue)) }},
-		{title: "STRATEGY", wide: true, cell: func(j *queues.PendingJob) string {
+		{title: "STRATEGY", wide: true, dropRank: 3, cell: func(j *queues.PendingJob) string {
 			return map[string]string{"": unknown}[j.Strategy] + Safe(j.Strategy)
 		}},
 		{title: "PRIORITY", dropRank: 1, cell: func(j *queues.PendingJob) string { return strconv.Itoa(int(j.Priority)) }},
 		{title: "AGE", dropRank: 2, cell: func(j *queues.PendingJob) string { return o.since(j.Context, j.CreatedAt.Time) }},
-		{title: "STARTS", alwaysShown: hasAny(func(j *queues.PendingJob) bool { return j.StartsBy != nil }), cell: func(j *queues.PendingJob) string { return startsBy(j, o) }},
+		{title: "STARTS", shrinks: true, alwaysShown: hasAny(func(j *queues.PendingJob) bool { return j.StartsBy != nil }), cell: func(j *queues.PendingJob) string { return startsBy(j, o) }},
 		{title: "REQUESTS", wide: true, shrinks: true, cell: requests},
 		{title: "REASON", alwaysShown: true, cell: func(j *queues.PendingJob) string { return Safe(string(j.Reason)) }},
-		{title: "MESSAGE", wide: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Message)) }},
+		{title: "MESSAGE", wide: true, shrinks: true, minWidth: minProseWidth, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Message)) }},
 	}
 }
 

@@ -1,11 +1,15 @@
 package printers_test
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -17,6 +21,12 @@ func quota(name, flavor, used, borrowed string) queues.QueueQuota {
 		Nominal: &nominal, Used: &used, Borrowed: &borrowed, Free: &free, Pending: &pending,
 		Workers: &queues.WorkersQuota{Nominal: nominal, Used: &used, Clusters: []string{"worker-" + name, "worker-2"}},
 	}
+}
+
+func localQuota(name, used string) queues.QueueQuota {
+	q := quota(name, "a100", used, "0")
+	q.Kind, q.Namespace, q.ClusterQueue, q.Borrowed = queues.KindLocalQueue, name, "cluster-queue-of-"+name, nil
+	return q
 }
 
 // TestQueuesAt80Columns checks that usage stays on a narrow terminal, and that a line names the columns that do
@@ -46,12 +56,18 @@ func TestQueuesAt80Columns(t *testing.T) {
 			[]string{"FLAVOR", "USED", "FREE", "PENDING"},
 			"not shown at this width: COHORT, BORROWED, WORKERS (-o json has them)",
 		},
+		"LocalQueues": {
+			[]queues.QueueQuota{localQuota("research", "4"), localQuota("ci", "8")},
+			false,
+			[]string{"QUEUE", "USED-HERE", "FREE", "PENDING"},
+			"not shown at this width: COHORT, WORKERS, CLUSTERQUEUE (-o json has them)",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := queues.NewQueueList()
 			list.Items = tt.rows
 			var b strings.Builder
-			assert.NilError(t, printers.Queues(&b, list, printers.TableOptions{Contexts: true, Wide: tt.wide, Width: 80}))
+			assert.NilError(t, printers.Queues(&b, list, printers.TableOptions{Contexts: true, Namespaces: true, Wide: tt.wide, Width: 80}))
 			header, _, _ := strings.Cut(b.String(), "\n")
 			for _, column := range tt.columns {
 				assert.Assert(t, strings.Contains(header, column), "%s", b.String())
@@ -60,8 +76,39 @@ func TestQueuesAt80Columns(t *testing.T) {
 			assert.Assert(t, !strings.Contains(b.String(), "…"), "%s", b.String())
 
 			b.Reset()
-			assert.NilError(t, printers.Queues(&b, list, printers.TableOptions{Contexts: true, Wide: tt.wide, Width: 200}))
-			assert.Assert(t, !strings.Contains(b.String(), "not shown") && strings.Contains(b.String(), "BORROWED"), "%s", b.String())
+			assert.NilError(t, printers.Queues(&b, list, printers.TableOptions{Contexts: true, Namespaces: true, Wide: tt.wide, Width: 200}))
+			assert.Assert(t, !strings.Contains(b.String(), "not shown") && strings.Contains(b.String(), "COHORT"), "%s", b.String())
 		})
+	}
+}
+
+// TestWideTablesAt80Columns checks that no column is cut off: sentences are below their rows, and a line
+// names the columns that are not shown.
+func TestWideTablesAt80Columns(t *testing.T) {
+	job := "training-of-the-large-model"
+	at := metav1.NewTime(time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC))
+	pending := queues.NewPendingList()
+	for _, name := range []string{job, "other"} {
+		pending.Items = append(pending.Items, queues.PendingJob{
+			Context: "context-of-" + name, Namespace: "namespace-of-" + name, Kind: "RayCluster", Name: name, ClusterQueue: "queue-of-" + name, LocalQueue: "local-" + name,
+			Strategy: "BestEffortFIFO", Place: new(1), Of: new(2), StartsBy: new(at), Requests: map[string]string{"nvidia.com/gpu": "8", "cpu": "16"},
+			Reason: "FlavorWithoutTopology", Message: "the quota is used up by " + name + " and others that have a higher priority",
+		})
+	}
+	past := inspect.NewHistoryList()
+	for _, name := range []string{job, "other"} {
+		past.Items = append(past.Items, inspect.PastJob{
+			Context: "context-of-" + name, Namespace: "namespace-of-" + name, Kind: "RayCluster", Name: name, ManagedBy: "kueue.x-k8s.io/multikueue", Queue: "queue-of-" + name,
+			Cluster: new("cluster-of-" + name), FinishedAt: new(at), WaitSeconds: new(int64(100000)), RunSeconds: new(int64(100)), Result: inspect.ResultFailed, Reason: "BackoffLimitExceeded",
+		})
+	}
+	o := printers.TableOptions{Contexts: true, Namespaces: true, Wide: true, Width: 80}
+	for name, write := range map[string]func(w io.Writer) error{
+		"pending": func(w io.Writer) error { return printers.Pending(w, pending, o) },
+		"history": func(w io.Writer) error { return printers.History(w, past, o) },
+	} {
+		var b strings.Builder
+		assert.NilError(t, write(&b))
+		assert.Assert(t, !strings.Contains(b.String(), "…") && strings.Contains(b.String(), "not shown at this width: "), "%s:\n%s", name, b.String())
 	}
 }

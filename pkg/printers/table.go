@@ -28,8 +28,8 @@ type table struct {
 	// alwaysShown are the columns that stay even if every row has the same value.
 	alwaysShown []bool
 	// droppable are the titles of the columns that may be dropped on a narrow terminal, in this
-	// order.
-	droppable []string
+	// order. extra are those of the wide table that are dropped if shrinking is not enough.
+	droppable, extra []string
 	// dropped are the titles of the dropped columns.
 	dropped []string
 	// below is the text below the row that was computed last, on its own lines.
@@ -128,7 +128,8 @@ const minColumn = 8
 // fit makes the table as narrow as a terminal. It drops columns with the same value in every row,
 // then droppable columns. Then it breaks the cells of the last column into lines, and at last those
 // of other columns, the widest first. A last column of sentences that would be too narrow to read
-// is printed below its rows.
+// is printed below its rows. If the least widths are too wide, it drops the other columns of the wide
+// table, and breaks cells as narrow as their titles, so that no column is cut off.
 func (t *table) fit(width int) {
 	if sum(t.measure().widths) <= width {
 		return
@@ -138,24 +139,18 @@ func (t *table) fit(width int) {
 		t.stack(width)
 	}
 	t.dropOptional(width)
+	t.dropExtra(width)
 	m := t.measure()
 	if sum(m.widths) <= width {
 		return
 	}
-	widths, last := m.widths, len(m.widths)-1
-	widths[last] -= min(sum(widths)-width, widths[last]-m.minWidths[last])
-	for total := sum(widths); total > width; total-- {
-		widest := -1
-		for c := range widths {
-			if widths[c] > m.minWidths[c] && (widest < 0 || widths[c] > widths[widest]) {
-				widest = c
-			}
+	if sum(m.minWidths) > width {
+		for c, title := range t.titles {
+			t.minWidths[c] = min(t.minWidths[c], widthOf(title))
 		}
-		if widest < 0 {
-			break
-		}
-		widths[widest]--
+		m = t.measure()
 	}
+	widths := m.shrunk(width)
 	t.change(func(row []string) []string {
 		for c := range row {
 			if t.shrinks[c] && widthOf(row[c]) > widths[c] {
@@ -174,6 +169,26 @@ type measures struct {
 	count int
 	first []string
 	same  []bool
+}
+
+// shrunk returns the widths of the columns of a table that is too wide. It narrows the last column, then
+// the widest ones.
+func (m measures) shrunk(width int) []int {
+	widths, last := slices.Clone(m.widths), len(m.widths)-1
+	widths[last] -= min(sum(widths)-width, widths[last]-m.minWidths[last])
+	for total := sum(widths); total > width; total-- {
+		widest := -1
+		for c := range widths {
+			if widths[c] > m.minWidths[c] && (widest < 0 || widths[c] > widths[widest]) {
+				widest = c
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+	}
+	return widths
 }
 
 // minTotal returns the minimum width of the table if only its last column shrinks.
@@ -211,12 +226,22 @@ func (t *table) stack(width int) {
 // dropOptional drops droppable columns, in their order, until the table is narrow enough.
 func (t *table) dropOptional(width int) {
 	m := t.measure()
+	t.dropUntil(width, t.droppable, m.minTotal(), m.widths)
+}
+
+// dropExtra drops columns of the wide table, in their order, until the table can be narrow enough.
+func (t *table) dropExtra(width int) {
+	m := t.measure()
+	t.dropUntil(width, t.extra, sum(m.minWidths), m.minWidths)
+}
+
+// dropUntil drops columns, in their order, until the table, of these total and single widths, is narrow enough.
+func (t *table) dropUntil(width int, titles []string, total int, widths []int) {
 	var out []int
-	total := m.minTotal()
-	for _, title := range t.droppable {
+	for _, title := range titles {
 		if c := slices.Index(t.titles, title); c >= 0 && total > width {
 			out = append(out, c)
-			total -= m.widths[c] + len(gap)
+			total -= widths[c] + len(gap)
 			t.dropped = append(t.dropped, title)
 		}
 	}
@@ -318,6 +343,14 @@ func widest(lines []string) int {
 		width = max(width, widthOf(line))
 	}
 	return width
+}
+
+// notShown returns lines that name the columns that the table has dropped.
+func (t *table) notShown(o TableOptions) []string {
+	if len(t.dropped) == 0 || o.NoHeaders {
+		return nil
+	}
+	return append([]string{""}, wrapBelow("not shown at this width: ", strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width)...)
 }
 
 // Note writes a note, on lines of the width of the terminal, 0 without one.
