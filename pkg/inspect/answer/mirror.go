@@ -188,11 +188,18 @@ func (q *Question) isStatusNotCopied(m inspect.Mirror) bool {
 	return len(q.notCopied(m)) > 0 || m.Job.Status.IsFinished()
 }
 
-// lostConnection returns that the manager of a mirror has no connection to its
-// cluster, "" if it has one.
+// lostConnection returns that the manager of a mirror has no connection to its cluster, "" if it
+// has one. If MultiKueue chose a cluster, only its connection counts: a worker may have other names.
 func (q *Question) lostConnection(m inspect.Mirror) string {
 	manager := q.Inventory.Facts(q.Pair.Origin.Context)
+	chosen := ""
+	if w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, manager)); w != nil {
+		chosen = w.ChosenCluster()
+	}
 	for _, h := range q.Trace.Hops {
+		if chosen != "" && h.Name != chosen {
+			continue
+		}
 		isLost := h.Kind == "MultiKueueCluster" && h.Health == inspect.HealthBad && h.State != chain.Connected && h.Context == q.Pair.Origin.Context
 		if isLost && q.Inventory.ContextOf(manager, h.Name) == m.Job.Context {
 			return fmt.Sprintf("MultiKueue on %s has lost the connection to it (MultiKueueCluster %s: %s).", manager.Context, h.Name, h.State)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -31,17 +32,22 @@ func (b *builder) addClusters(f *inspect.Facts, configName string, workloads []*
 	b.add(1, h)
 
 	names := slices.Clone(configured)
-	for _, cluster := range f.Kueue.Clusters {
-		name := b.inventory.ContextOf(f, cluster.Name)
-		if !slices.Contains(names, cluster.Name) && name != "" && b.hasObjectsOn(name) {
-			names = append(names, cluster.Name)
-		}
-	}
 	for _, workload := range workloads {
 		for _, name := range append(slices.Clone(workload.Status.Nominated), workload.ChosenCluster()) {
 			if name != "" && !slices.Contains(names, name) {
 				names = append(names, name)
 			}
+		}
+	}
+	// A worker may have another name in other configs.
+	shown := sets.New("")
+	for _, name := range names {
+		shown.Insert(b.inventory.ContextOf(f, name))
+	}
+	for _, cluster := range f.Kueue.Clusters {
+		if name := b.inventory.ContextOf(f, cluster.Name); !slices.Contains(names, cluster.Name) && !shown.Has(name) && b.hasObjectsOn(name) {
+			names = append(names, cluster.Name)
+			shown.Insert(name)
 		}
 	}
 	for _, name := range names {
@@ -58,8 +64,9 @@ func (b *builder) hasObjectsOn(name string) bool {
 	return slices.ContainsFunc(b.pair.Mirrors, isThere) || len(b.inventory.WorkloadsOf(b.pair, b.inventory.Facts(name))) > 0
 }
 
-// addCluster adds a MultiKueueCluster and the objects on its worker.
-func (b *builder) addCluster(f *inspect.Facts, name string, removed bool, workloads []*kueue.Workload) {
+// addCluster adds a MultiKueueCluster and the objects on its worker. isForeign is whether the
+// MultiKueueConfig does not name it.
+func (b *builder) addCluster(f *inspect.Facts, name string, isForeign bool, workloads []*kueue.Workload) {
 	h := inspect.Hop{Kind: "MultiKueueCluster", Name: name, Context: f.Context}
 	cluster := f.Kueue.ClusterNamed(name)
 	if cluster == nil {
@@ -82,9 +89,9 @@ func (b *builder) addCluster(f *inspect.Facts, name string, removed bool, worklo
 	case target == "":
 		notes = append(notes, "no known context reaches it"+b.unknownReason(f, name))
 	}
-	if removed {
+	if isForeign {
 		h.Health = inspect.HealthBad
-		notes = append(notes, "no longer in the MultiKueueConfig")
+		notes = append(notes, "not in the MultiKueueConfig")
 	}
 	h.Message = strings.Join(slices.DeleteFunc(notes, func(s string) bool { return s == "" }), "; ")
 	b.add(1, h)
