@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // foreignCluster is a broken MultiKueueCluster that only another config names, with the address of a
@@ -24,8 +25,35 @@ func foreignCluster(name, secret string) []edit {
 // TestOtherNameOfWorker checks that a broken MultiKueueCluster of another config is neither in the answer
 // for a Job nor in its chain, although it has the address of the Job's worker.
 func TestOtherNameOfWorker(t *testing.T) {
-	trace := answersOf(t, testCase{base: "running", edits: foreignCluster("badtok", "worker1-secret")}.make(t), 0)[0]
+	trace := answersOf(t, testCase{base: "running", edits: foreignCluster("a-foreign", "worker1-secret")}.make(t), 0)[0]
 	assert.Equal(t, string(trace.State)+" "+string(trace.Reason), string(inspect.StateRunning)+" "+string(inspect.ReasonNone))
-	assert.Check(t, !strings.Contains(trace.Message, "badtok"), trace.Message)
-	assert.Check(t, !slices.ContainsFunc(trace.Hops, func(h inspect.Hop) bool { return h.Name == "badtok" }), "%v", trace.Hops)
+	assert.Check(t, !strings.Contains(trace.Message, "a-foreign"), trace.Message)
+	assert.Check(t, !slices.ContainsFunc(trace.Hops, func(h inspect.Hop) bool { return h.Name == "a-foreign" }), "%v", trace.Hops)
+}
+
+// TestForeignClusters checks that broken MultiKueueClusters of other configs change no finding about
+// other objects, whether they have the address of a worker or an unknown one.
+func TestForeignClusters(t *testing.T) {
+	about := func(v *inspect.Inventory) []string {
+		var lines []string
+		for _, f := range rules.Judge(v, rules.All(), rules.Options{}).Findings {
+			if !strings.HasSuffix(f.Name, "-foreign") {
+				lines = append(lines, f.Code+" "+f.Kind+" "+f.Name+": "+f.Message+" "+f.Remedy)
+			}
+		}
+		return lines
+	}
+	for _, c := range cases() {
+		hub := c.inventory(t).Facts(mgr)
+		// The fix of JM008 lists all configs. For JM054, no MultiKueueCluster may point to the worker.
+		if !c.fires || c.code == "JM008" || c.code == "JM054" || strings.HasPrefix(c.code, "JM4") || hub == nil || hub.Kueue == nil {
+			continue
+		}
+		t.Run(c.code+" "+c.name, func(t *testing.T) {
+			t.Parallel()
+			with := c
+			with.edits = slices.Concat(c.edits, foreignCluster("a-foreign", "worker1-secret"), foreignCluster("z-foreign", "no-secret"))
+			assert.DeepEqual(t, about(with.make(t)), about(c.inventory(t)))
+		})
+	}
 }

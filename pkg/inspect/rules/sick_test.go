@@ -89,9 +89,7 @@ func faultsOnManager() []faultCase {
 	done := `{status: {active: 0, ready: 0, succeeded: 2, completionTime: "2026-11-20T23:43:40Z", conditions: [{type: Complete, status: "True", lastTransitionTime: "2026-11-20T23:43:40Z"}]}}`
 	return []faultCase{
 		{"the Workload is gone", "running", []edit{remove(mgr, workload)}, "JM131", "its Workload on kwok-mgr is gone"},
-		{"the Workload is gone, and the origin still counts Pods", "running", []edit{
-			remove(mgr, workload), remove(w1, workload), remove(w1, "Job/train"), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{spec: {suspend: true}}`),
-		}, "JM131", "creates none while its status counts 2 Pods as active"},
+		{"the Workload is gone, and the origin still counts Pods", "running", countsGonePods(), "JM131", "creates none while its status counts 2 Pods as active"},
 		{"Kueue says nothing of the Workload", "running", []edit{
 			patch(mgr, workload, `{metadata: {managedFields: null}, status: null}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
 			remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
@@ -228,6 +226,11 @@ func shortfallCases() []testCase {
 	}
 }
 
+// countsGonePods removes the Workload and the mirror of a Job whose status still counts Pods.
+func countsGonePods() []edit {
+	return []edit{remove(mgr, workload), remove(w1, workload), remove(w1, "Job/train"), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{spec: {suspend: true}}`)}
+}
+
 // stepCases are the cases of the rules about missing steps.
 func stepCases() []testCase {
 	const stopped = `{status: {active: 0, ready: 0}}`
@@ -252,6 +255,7 @@ func stepCases() []testCase {
 		{name: "it ran again, and the queue has lost its check", code: "JM048", base: recordedRunning, edits: append(checkLost(),
 			conditions(mgr, workload, isReserved, isAdmitted, wasGone))},
 		{name: "the copy is gone", code: "JM131", base: "running", fires: true, edits: []edit{remove(w1, workload)}},
+		{name: "the Workload is gone, and the origin still counts Pods", code: "JM131", base: "running", fires: true, edits: countsGonePods()},
 		{name: "its pods may not be seen", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), forbidden(w1, "pods")}},
 		{name: "its pods have ended", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), patch(w1, "Job/train", `{status: {active: 0, succeeded: 1}}`)}},
 		{name: "it wants no pods", code: "JM131", base: "running", edits: []edit{remove(w1, "Pod/*"), patch(w1, "Job/train", stopped), patch(w1, "Job/train", `{spec: {parallelism: 0}}`)}},

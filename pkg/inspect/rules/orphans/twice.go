@@ -47,6 +47,10 @@ func (e *multiKueue) misplacedMirrors() []misplacedMirror {
 			continue
 		}
 		m := misplacedMirror{createdMirror: x, manager: d, workload: w, here: d.at(x.mirror.Context)}
+		possible := e.PossibleClusters(e.Submission(x.Pair))
+		if own := slices.DeleteFunc(slices.Clone(m.here), func(name string) bool { return !slices.Contains(possible, name) }); len(own) > 0 {
+			m.here = own
+		}
 		if w.Status.ClusterName != nil {
 			m.chosen = *w.Status.ClusterName
 		}

@@ -18,7 +18,7 @@ func nameConflict() view.Rule {
 	return view.Rule{
 		Code: "JM034", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM022"},
 		Detect: func(v *view.View) {
@@ -90,7 +90,7 @@ func mirrorRefused() view.Rule {
 	return view.Rule{
 		Code: "JM035", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {

@@ -78,7 +78,7 @@ func evictionHangs() view.Rule {
 	return view.Rule{
 		Code: "JM046", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM045", "JM048"},
 		Detect: func(v *view.View) {
@@ -112,11 +112,11 @@ func hasPodsLeft(v *view.View, s view.Submission) bool {
 	return !allWorkersRead(v, s)
 }
 
-// allWorkersRead reports whether all workers of a manager could be read.
+// allWorkersRead reports whether all workers that may have something of a submission could be read.
 func allWorkersRead(v *view.View, s view.Submission) bool {
-	clusters, ok := v.MultiKueueClusters(s.Manager)
-	for _, c := range clusters {
-		worker, _ := v.Worker(s.Manager, c.Name)
+	_, ok := v.MultiKueueClusters(s.Manager)
+	for _, name := range v.PossibleClusters(s) {
+		worker, _ := v.Worker(s.Manager, name)
 		ok = ok && worker != nil
 	}
 	return ok

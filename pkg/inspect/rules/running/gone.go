@@ -22,7 +22,7 @@ func deletedByTTL() view.Rule {
 	return view.Rule{
 		Code: "JM039", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
@@ -108,7 +108,7 @@ func mirrorVanished() view.Rule {
 	return view.Rule{
 		Code: "JM048", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM114"},
 		Detect: func(v *view.View) {

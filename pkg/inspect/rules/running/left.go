@@ -18,7 +18,8 @@ func runsWithoutQuota() view.Rule {
 	return view.Rule{
 		Code: "JM130", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartEvents,
 		},
 		Detect: func(v *view.View) {
 			for _, s := range v.Submissions() {
@@ -104,12 +105,11 @@ func isToStop(w *kueue.Workload) bool {
 // given the Job to another one, or dispatches to it no longer. Other rules
 // report what runs there then.
 func isOutOfReach(v *view.View, s view.Submission, context string) bool {
-	clusters, _ := v.MultiKueueClusters(s.Manager)
-	for _, c := range clusters {
-		if v.ContextOf(s.Manager, c.Name) == context {
+	for _, name := range v.PossibleClusters(s) {
+		if v.ContextOf(s.Manager, name) == context {
 			configs, known := v.Configs(s.Manager)
-			isRemoved := known && len(view.ConfigsNaming(configs, c.Name)) == 0
-			return isRemoved || !v.Reaches(s, c.Name) || s.Chosen() != "" && s.Chosen() != c.Name
+			isRemoved := known && len(view.ConfigsNaming(configs, name)) == 0
+			return isRemoved || !v.Reaches(s, name) || s.Chosen() != "" && s.Chosen() != name
 		}
 	}
 	return true

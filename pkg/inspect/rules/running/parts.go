@@ -17,8 +17,8 @@ func partGone() view.Rule {
 	return view.Rule{
 		Code: "JM131", Undated: true, Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartPods,
-			inspect.PartEvents,
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
+			inspect.PartSecrets, inspect.PartPods, inspect.PartEvents,
 		},
 		Detect: func(v *view.View) {
 			for _, s := range v.Submissions() {

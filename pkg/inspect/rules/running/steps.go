@@ -18,7 +18,7 @@ func stepNotTaken() view.Rule {
 	return view.Rule{
 		Code: "JM129", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Detect: func(v *view.View) {
 			for _, s := range v.Submissions() {

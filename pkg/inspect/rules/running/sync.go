@@ -28,7 +28,7 @@ func outOfSync() view.Rule {
 	return view.Rule{
 		Code: "JM036", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Covers: []string{"JM037", "JM045", "JM046"},
 		Detect: func(v *view.View) {
@@ -191,7 +191,7 @@ func staleCopy() view.Rule {
 	return view.Rule{
 		Code: "JM037", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -59,14 +60,59 @@ func (v *View) ClustersOf(s Submission) []string {
 		return nil
 	}
 	check, _ := v.Check(s.Manager, s.Check.Name)
+	return v.clustersOf(s.Manager, check)
+}
+
+func (v *View) clustersOf(f *inspect.Facts, check *kueue.AdmissionCheck) []string {
 	if check == nil {
 		return nil
 	}
-	config, _ := v.ConfigOf(s.Manager, check)
+	config, _ := v.ConfigOf(f, check)
 	if config == nil {
 		return nil
 	}
 	return config.Spec.Clusters
+}
+
+// PossibleClusters returns the MultiKueueClusters that may have something of a submission. It leaves
+// out those that only other configs name. Those that no config names may have been removed from its
+// config. If its config is unknown, it returns all.
+func (v *View) PossibleClusters(s Submission) []string {
+	configured := v.ClustersOf(s)
+	if s.Workload == nil {
+		if q := v.QueueBehind(s.Manager, s.Job().Namespace, s.Job().Queue()); q != nil {
+			configured = v.clustersOf(s.Manager, v.lookup(s.Manager).MultiKueue(q).Object)
+		}
+	}
+	configs, _ := v.Configs(s.Manager)
+	named := append(slices.Clone(s.Nominated()), s.Chosen())
+	var names []string
+	for _, w := range v.Workers(s.Manager) {
+		isForeign := len(configured) > 0 && !slices.Contains(configured, w.Cluster) && !slices.Contains(named, w.Cluster)
+		if !isForeign || len(ConfigsNaming(configs, w.Cluster)) == 0 {
+			names = append(names, w.Cluster)
+		}
+	}
+	return names
+}
+
+// WorkersOf returns the workers of the manager of a submission. A worker that has several names
+// has only those of PossibleClusters.
+func (v *View) WorkersOf(s Submission) []NamedWorker {
+	workers, names := v.Workers(s.Manager), v.PossibleClusters(s)
+	if len(names) == len(workers) {
+		return workers
+	}
+	found := make([]NamedWorker, 0, len(workers))
+	for _, w := range workers {
+		isOtherName := w.Facts != nil && !slices.Contains(names, w.Cluster) && slices.ContainsFunc(workers, func(o NamedWorker) bool {
+			return o.Facts == w.Facts && slices.Contains(names, o.Cluster)
+		})
+		if !isOtherName {
+			found = append(found, w)
+		}
+	}
+	return found
 }
 
 // isHeldEverywhere reports whether the workers that have a copy of a submission hold it for reasons

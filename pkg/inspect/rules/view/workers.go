@@ -28,7 +28,7 @@ type Copy struct {
 // Copies returns the Workloads of a submission on all workers that could be read. They are
 // found once for all rules, and callers must not change them.
 func (v *View) Copies(s Submission) []Copy {
-	v.read.Insert(inspect.PartWorkloads, inspect.PartClusters, inspect.PartSecrets)
+	v.read.Insert(inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets)
 	copies, known := v.shared.copies[s.Job()]
 	if !known {
 		copies = v.findCopies(s)
@@ -42,7 +42,7 @@ func (v *View) Copies(s Submission) []Copy {
 
 func (v *View) findCopies(s Submission) []Copy {
 	var copies []Copy
-	for _, worker := range v.Workers(s.Manager) {
+	for _, worker := range v.WorkersOf(s) {
 		workloads, _ := v.WorkloadsOf(s.Pair, worker.Facts)
 		for _, w := range workloads {
 			copies = append(copies, Copy{worker.Cluster, worker.Facts, w})

@@ -76,7 +76,7 @@ func offeredSince(s view.Submission) time.Time {
 // the waiting Workload counts, because an elastic Job has several Workloads.
 func offers(v *view.View, s view.Submission) []view.Copy {
 	var offers []view.Copy
-	for _, worker := range v.Workers(s.Manager) {
+	for _, worker := range v.WorkersOf(s) {
 		o := view.Copy{Cluster: worker.Cluster}
 		if worker.Facts != nil {
 			if w, ok := v.Workload(worker.Facts, s.Workload.Namespace, s.Workload.Name); ok {
