@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // remedyOfConnection returns the remedy of the only finding of a rule if the manager cannot use
@@ -99,4 +101,53 @@ func TestMissingClusterWithMirror(t *testing.T) {
 		found := judge(t, testCase{base: "running", edits: []edit{partly, remove("kwok-mgr", "MultiKueueCluster/"+name)}}.make(t), rules.All(), 0)
 		assert.Equal(t, findingOf(t, found, "JM011").Remedy, remedy)
 	}
+}
+
+// onlyWorkerCases are Jobs whose only worker is broken.
+func onlyWorkerCases() []testCase {
+	var all []testCase
+	for _, c := range []struct{ code, reason, message string }{
+		{"JM001", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`},
+		{"JM002", "InsecureKubeConfig", "load client config failed: tokenFile is not allowed"},
+		{"JM003", "ClientConnectionFailed", "Unauthorized"},
+		{"JM004", "ClientConnectionFailed", lost},
+		{"JM005", "ClientConnectionFailed", `no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha2"`},
+		{"JM006", "ClientConnectionFailed", `jobs.batch is forbidden: User "mk" cannot watch resource "jobs" in API group "batch" at the cluster scope`},
+		{"JM007", "ClientConnectionFailed", "the server could not find the requested resource (get workloads.kueue.x-k8s.io)"},
+		{"JM010", "BadClusterProfile", `load client config failed: ClusterProfile.multicluster.x-k8s.io "w1" not found`},
+	} {
+		all = append(all, testCase{
+			name: "the only worker", code: c.code, base: "running", fires: true,
+			edits: append(noWorker("NoUsableClusters", "Inactive clusters: [worker1]"),
+				patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1]}}`), cannotUse("worker1", c.reason, c.message)),
+		})
+	}
+	return all
+}
+
+// TestOnlyWorkerBroken checks that a Job whose only worker is broken has the cause and its fix, not the
+// AdmissionCheck that is inactive for that reason.
+func TestOnlyWorkerBroken(t *testing.T) {
+	for _, c := range onlyWorkerCases() {
+		t.Run(c.code, func(t *testing.T) {
+			v := c.inventory(t)
+			found := judge(t, v, rules.All(), 0)
+			assert.Equal(t, strings.Join(codesOf(found), " "), c.code)
+			assert.Equal(t, found[0].Jobs[0].Name, "train")
+			trace := answersOf(t, v, 0)[0]
+			fault := kueue.Fault(meta.FindStatusCondition(v.Facts(mgr).Kueue.ClusterNamed("worker1").Status.Conditions, kueue.Active))
+			assert.Check(t, strings.Contains(trace.Message, fault), trace.Message)
+			assert.Check(t, hasFixOf(trace, &found[0]), trace.Remedy)
+		})
+	}
+}
+
+// TestBrokenWorkerAndMissing checks that the fix of JM008 says why a worker is broken.
+func TestBrokenWorkerAndMissing(t *testing.T) {
+	found := judge(t, testCase{base: "running", edits: append(allLost(),
+		cannotUse("worker1", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`), remove("kwok-mgr", "MultiKueueCluster/worker2")),
+	}.make(t), rules.All(), 0)
+	assert.Equal(t, findingOf(t, found, "JM008").Remedy, "create MultiKueueCluster worker2, or remove it from spec.clusters: "+
+		quoted("kubectl --context kwok-mgr edit multikueueconfigs.kueue.x-k8s.io fleet")+"; "+
+		`repair MultiKueueCluster worker1 (JM001: Secret "worker1-secret" not found): `+quoted("kubectl --context kwok-mgr describe multikueueclusters.kueue.x-k8s.io worker1"))
 }

@@ -45,7 +45,7 @@ func allLost() []edit {
 }
 
 func plumbingCases() []testCase {
-	return slices.Concat(workerCases(), connectionCases(), chainCases(), queueCases(), partCases())
+	return slices.Concat(workerCases(), onlyWorkerCases(), connectionCases(), chainCases(), queueCases(), partCases())
 }
 
 // workerCases are those of JM001, JM002 and JM010.
@@ -160,7 +160,7 @@ func chainCases() []testCase {
 				remove("kwok-mgr", "MultiKueueCluster/worker1"), remove("kwok-mgr", "MultiKueueCluster/worker2")),
 		},
 		{
-			name: "one out of reach, one misconfigured", code: "JM008", base: "running", fires: true, edits: append(allLost(),
+			name: "one out of reach, one misconfigured", code: "JM008", base: "running", edits: append(allLost(),
 				cannotUse("worker1", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`)),
 		},
 		{
@@ -184,6 +184,10 @@ func chainCases() []testCase {
 			name: "another check of another queue is inactive", code: "JM008", base: "running", edits: append(
 				noWorker("Active", ""), active("AdmissionCheck/multikueue", "True", "Active", "The admission check is active"), prov,
 				patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: {admissionChecks: [{name: prov}]}}}`)),
+		},
+		{
+			name: "one misconfigured, one missing", code: "JM008", base: "running", fires: true, edits: append(allLost(),
+				cannotUse("worker1", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`), remove("kwok-mgr", "MultiKueueCluster/worker2")),
 		},
 		{name: "all are out of reach", code: "JM008", base: "running", edits: allLost()},
 		{name: "one is left", code: "JM008", base: "one-worker-unusable"},

@@ -57,20 +57,17 @@ func (u *unusable) names() []string {
 
 func (u *unusable) has(name string) bool { return slices.Contains(u.names(), name) }
 
-// isLost reports whether a cluster is inactive only because it is
-// unreachable. The manager reconnects by itself, and JM004 reports it.
-func isLost(c *kueue.MultiKueueCluster) bool {
-	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	return view.IsFalse(active) && view.ClusterFault(active) == "JM004"
+// isReported reports whether another rule reports an unusable cluster, with the cause: JM001 to JM010.
+func isReported(c *kueue.MultiKueueCluster) bool {
+	return c.DeletionTimestamp == nil && view.IsFalse(meta.FindStatusCondition(c.Status.Conditions, kueue.Active))
 }
 
-// areLost reports whether all of them are only unreachable.
-func (u *unusable) areLost() bool {
-	return len(u.missing) == 0 && !slices.ContainsFunc(u.inactive, func(c *kueue.MultiKueueCluster) bool { return !isLost(c) })
+// areReported reports whether other rules report all of them.
+func (u *unusable) areReported() bool {
+	return len(u.missing) == 0 && !slices.ContainsFunc(u.inactive, func(c *kueue.MultiKueueCluster) bool { return !isReported(c) })
 }
 
-// since returns when the first cluster became unusable for another reason
-// than being unreachable.
+// since returns when the first cluster became unusable that no other rule reports.
 func (u *unusable) since() time.Time {
 	var first time.Time
 	take := func(t time.Time) {
@@ -86,7 +83,7 @@ func (u *unusable) since() time.Time {
 		switch {
 		case active == nil:
 			take(c.CreationTimestamp.Time)
-		case !isLost(c):
+		case !isReported(c):
 			take(active.LastTransitionTime.Time)
 		}
 	}
@@ -154,7 +151,12 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 			missing, advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
 	}
 	for _, c := range u.inactive {
-		steps = append(steps, command.Say("repair MultiKueueCluster %s; its conditions say what is missing: %s", c.Name, advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")))
+		show := advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")
+		if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); isReported(c) {
+			steps = append(steps, command.Say("repair MultiKueueCluster %s (%s: %s): %s", c.Name, view.ClusterFault(active), kueue.Fault(active), show))
+		} else {
+			steps = append(steps, command.Say("repair MultiKueueCluster %s; its conditions say what is missing: %s", c.Name, show))
+		}
 	}
 	return command.Join(steps, "; ")
 }
@@ -163,13 +165,6 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 func hasJobs(v *view.View, manager *inspect.Facts, name string) bool {
 	return slices.ContainsFunc(v.Submissions(), func(s view.Submission) bool {
 		return s.Manager == manager && s.Chosen() == name && !s.IsFinished()
-	})
-}
-
-// areReported reports whether other rules report all of them, with the cause: JM001 to JM010.
-func (u *unusable) areReported() bool {
-	return len(u.missing) == 0 && !slices.ContainsFunc(u.inactive, func(c *kueue.MultiKueueCluster) bool {
-		return c.DeletionTimestamp != nil || !view.IsFalse(meta.FindStatusCondition(c.Status.Conditions, kueue.Active))
 	})
 }
 

@@ -69,13 +69,16 @@ type advise func(*view.View, brokenWorker, *view.Sighting)
 func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.Rule {
 	r.Severity = inspect.Error
 	r.Covers = append(r.Covers, "JM043")
-	r.Reads = slices.Concat(more, []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters})
+	r.Reads = slices.Concat(more, []inspect.Part{
+		inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
+	})
 	r.Detect = func(v *view.View) {
 		for _, b := range brokenWorkers(v, r.Code) {
 			s := view.Sighting{
 				Object: b.object(), Since: b.active.LastTransitionTime.Time,
 				Message:  b.message(),
-				Evidence: []string{quote.Condition(b.object(), b.active)}, Jobs: slices.Clone(jobsDependingOn(v, b.manager, b.cluster.Name)),
+				Evidence: []string{quote.Condition(b.object(), b.active)},
+				Jobs:     slices.Concat(jobsDependingOn(v, b.manager, b.cluster.Name), undispatchedFor(v, b)),
 			}
 			describe(v, b, &s)
 			if worker := workerWithoutKueue(v, b); worker != nil {

@@ -46,7 +46,7 @@ func reportInactiveCheck(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck
 		return
 	}
 	u, known := unusableOf(v, f, c)
-	if known && len(u.names()) > 0 && u.areLost() {
+	if known && len(u.names()) > 0 && u.areReported() {
 		return
 	}
 	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)

@@ -18,11 +18,10 @@ import (
 )
 
 func workerOutOfReach() view.Rule {
-	return brokenWorkerRule(view.Rule{Code: unreachable}, adviseUnreachable, inspect.PartSecrets, inspect.PartQueues, inspect.PartKueue)
+	return brokenWorkerRule(view.Rule{Code: unreachable}, adviseUnreachable, inspect.PartSecrets, inspect.PartKueue)
 }
 
 func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
-	s.Jobs = append(s.Jobs, undispatchedFor(v, b)...)
 	if strings.Contains(b.active.Message, "x509") {
 		s.Remedy = correctCertificate(v, b)
 		return
@@ -75,8 +74,8 @@ func addressesDiffer(v *view.View, context, server string) bool {
 	return address != "" && strings.Contains(server, "://") && !kubecontext.SameServer(address, server)
 }
 
-// undispatchedFor returns the Jobs that can be offered to no worker while
-// this one, and all others of its check, are unreachable.
+// undispatchedFor returns the Jobs that can be offered to no worker, because rules like this one report
+// all workers of their check.
 func undispatchedFor(v *view.View, b brokenWorker) []*inspect.Job {
 	checks, _ := v.Checks(b.manager)
 	var jobs []*inspect.Job
@@ -85,7 +84,7 @@ func undispatchedFor(v *view.View, b brokenWorker) []*inspect.Job {
 		if !c.IsMultiKueue() || active == nil || active.Status == "True" {
 			continue
 		}
-		if u, ok := unusableOf(v, b.manager, c); ok && u.areLost() && u.has(b.cluster.Name) {
+		if u, ok := unusableOf(v, b.manager, c); ok && u.areReported() && u.has(b.cluster.Name) {
 			jobs = append(jobs, undispatched(v, b.manager, c)...)
 		}
 	}
