@@ -204,6 +204,24 @@ func TestExplainAsDocument(t *testing.T) {
 	assert.Equal(t, list.Items[0].Code, "JM013")
 }
 
+// TestCheckSelectedChain checks that check of a Job or a namespace has the findings about the setup
+// that trace shows for the Job, and not those about the setup of others.
+func TestCheckSelectedChain(t *testing.T) {
+	dir := copyWith(t, "running", "kwok-mgr.yaml", func(text string) string {
+		const active = "message: The admission check is active\n      observedGeneration: 1\n      reason: "
+		text = strings.Replace(text, active+"Active\n", active+"SomeActiveClusters\n", 1)
+		return strings.Replace(text, "    - worker1\n    - worker2\n", "    - worker1\n    - worker2\n    - none\n", 1)
+	})
+	out, errOut, _ := run(t, "trace", "train", "--from", dir)
+	assert.Assert(t, strings.Contains(out, "JM011"), out+errOut)
+	for _, args := range [][]string{{"train", "-n", "default"}, {"-n", "default"}, {"-l", "!missing", "-n", "default"}} {
+		out, errOut, _ := run(t, append([]string{"check", "--grace", "0s", "--from", dir}, args...)...)
+		assert.Check(t, strings.Contains(out, "JM011"), "%v: %s", args, out+errOut)
+	}
+	out, errOut, _ = run(t, "check", "--grace", "0s", "-n", "kube-public", "--from", dir)
+	assert.Check(t, !strings.Contains(out, "JM011"), out+errOut)
+}
+
 // copyOf copies a recording and changes its snapshot.yaml.
 func copyOf(t *testing.T, name string, change func(string) string) string {
 	t.Helper()

@@ -2,11 +2,15 @@ package check
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // wantedJobs are the Jobs to check.
@@ -16,6 +20,8 @@ type wantedJobs struct {
 	// inNamespace is set if the Jobs are those of one namespace.
 	inNamespace bool
 	refs        map[inspect.Ref]bool
+	// subject returns the Jobs and the objects on their chains.
+	subject func() rules.Subject
 }
 
 // namedJobs are the Jobs that each name has selected so far.
@@ -26,6 +32,7 @@ type namedJobs map[read.Wanted]*inspect.Tracked
 // does not answer.
 func (named namedJobs) findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
 	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, inNamespace: inNamespace, refs: map[inspect.Ref]bool{}}
+	w.subject = sync.OnceValue(func() rules.Subject { return w.subjectIn(v) })
 	if w.isAll {
 		return w, nil
 	}
@@ -71,16 +78,22 @@ func (w *wantedJobs) has(p inspect.Pair) bool {
 // isNamed reports whether a Job was chosen by its name or labels.
 func (w *wantedJobs) isNamed(r inspect.Ref) bool { return w.refs[r] }
 
-// concerns reports whether a finding is about a wanted Job. Cluster-wide objects that affect no Job
-// of the namespace may be those of another team; doctor checks them.
+// concerns reports whether a finding is about a wanted Job or an object on its chain, as for trace.
+// Other cluster-wide objects may be those of another team; doctor checks them.
 func (w *wantedJobs) concerns(f *inspect.Finding) bool {
-	if w.isAll {
-		return !w.inNamespace || f.Namespace != "" || len(f.Jobs) > 0
+	if w.isAll && (!w.inNamespace || f.Namespace != "" || len(f.Jobs) > 0) {
+		return true
 	}
-	for _, r := range f.Jobs {
-		if w.refs[r] {
-			return true
+	return slices.ContainsFunc(f.Jobs, w.isNamed) || w.subject().Concerns(f)
+}
+
+// subjectIn returns what the traces of the wanted Jobs are about.
+func (w *wantedJobs) subjectIn(v *inspect.Inventory) rules.Subject {
+	var traces []*inspect.Trace
+	for _, p := range v.Subjects() {
+		if w.has(p) {
+			traces = append(traces, chain.Follow(v, p))
 		}
 	}
-	return false
+	return rules.NewSubject(traces...)
 }

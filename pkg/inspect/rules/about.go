@@ -13,16 +13,16 @@ import (
 // leaves out findings about a chain object that only concern other Jobs. A
 // finding about several Jobs is about the traced one.
 func (j Judgment) About(t *inspect.Trace) []inspect.Finding {
-	s := newSubject(t)
+	s := NewSubject(t)
 	found := []inspect.Finding{}
 	for i := range j.Findings {
-		if s.concerns(&j.Findings[i]) {
+		if s.Concerns(&j.Findings[i]) {
 			found = append(found, j.Own(j.Findings[i], s.jobs.Has))
 		}
 	}
 	for i := range j.young {
 		young := &j.young[i]
-		if !s.concerns(&young.Finding) {
+		if !s.Concerns(&young.Finding) {
 			continue
 		}
 		k := slices.IndexFunc(found, func(f inspect.Finding) bool { return f.Fingerprint == young.Fingerprint })
@@ -63,35 +63,40 @@ func (j *candidate) complete() inspect.Finding {
 	return full.withReach(j.reach)
 }
 
-// subject is what a trace is about: its Jobs and the objects on its chain.
-type subject struct {
+// Subject is what traces are about: their Jobs and the objects on their chains.
+type Subject struct {
 	jobs  sets.Set[inspect.Ref]
-	hops  []inspect.Hop
+	chain sets.Set[link]
 	setup sets.Set[string]
 }
 
-func newSubject(t *inspect.Trace) subject {
-	s := subject{jobs: sets.New[inspect.Ref](), hops: t.Hops, setup: codesOf(func(r Rule) bool { return r.Setup })}
-	if t.Origin != nil {
-		s.jobs.Insert(inspect.RefOf(t.Origin))
-	}
-	for i := range t.Mirrors {
-		s.jobs.Insert(inspect.RefOf(&t.Mirrors[i].Job))
+// link is an object on a chain.
+type link struct{ kind, namespace, name, context string }
+
+// NewSubject returns the subject of traces.
+func NewSubject(traces ...*inspect.Trace) Subject {
+	s := Subject{jobs: sets.New[inspect.Ref](), chain: sets.New[link](), setup: codesOf(func(r Rule) bool { return r.Setup })}
+	for _, t := range traces {
+		if t.Origin != nil {
+			s.jobs.Insert(inspect.RefOf(t.Origin))
+		}
+		for i := range t.Mirrors {
+			s.jobs.Insert(inspect.RefOf(&t.Mirrors[i].Job))
+		}
+		for _, h := range t.Hops {
+			s.chain.Insert(link{h.Kind, h.Namespace, h.Name, h.Context})
+		}
 	}
 	return s
 }
 
 // isAboutJobs reports whether a finding is about a Job of the trace.
-func (s subject) isAboutJobs(f *inspect.Finding) bool { return slices.ContainsFunc(f.Jobs, s.jobs.Has) }
+func (s Subject) isAboutJobs(f *inspect.Finding) bool { return slices.ContainsFunc(f.Jobs, s.jobs.Has) }
 
-func (s subject) concerns(f *inspect.Finding) bool {
-	if s.isAboutJobs(f) {
-		return true
-	}
-	isOnChain := slices.ContainsFunc(s.hops, func(h inspect.Hop) bool {
-		return h.Kind == f.Kind && h.Name == f.Name && h.Namespace == f.Namespace && h.Context == f.Context
-	})
-	return isOnChain && (len(f.Jobs) == 0 || s.setup.Has(f.Code))
+// Concerns reports whether a finding is about a Job of the traces, or about an object on their chains.
+// If it also names other Jobs, it must be about the setup.
+func (s Subject) Concerns(f *inspect.Finding) bool {
+	return s.isAboutJobs(f) || s.chain.Has(link{f.Kind, f.Namespace, f.Name, f.Context}) && (len(f.Jobs) == 0 || s.setup.Has(f.Code))
 }
 
 // DependsOnOthers reports whether findings about traces, made from their own
