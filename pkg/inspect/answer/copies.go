@@ -3,6 +3,7 @@ package answer
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -25,7 +26,7 @@ func (q *Question) uncopied(manager *inspect.Facts, w *kueue.Workload, fits []in
 	}
 	names := namesOf(fits)
 	a = Answer{
-		State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Fixes: q.copyFixes(),
+		State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Fixes: q.copyFixes(fits),
 		Message: fmt.Sprintf("Fits on %s now, but MultiKueue has not copied its Workload there.", list(names)),
 	}
 	nominated := inspect.NominatedAt(w)
@@ -38,13 +39,24 @@ func (q *Question) uncopied(manager *inspect.Facts, w *kueue.Workload, fits []in
 	return a, true
 }
 
-// copyFixes returns the fixes of the finding that explains why a worker has no copy of the Workload.
-func (q *Question) copyFixes() []command.Fix {
-	for i := range q.Trace.Findings {
-		f := &q.Trace.Findings[i]
-		if slices.Contains([]string{"JM024", "JM025", "JM137"}, f.Code) && q.isAboutPair(f) {
-			return slices.Clone(f.Fixes)
+// copyFixes returns the fixes of the finding that explains why one of these workers has no copy of the
+// Workload. Once the namespace exists there, JM025 says that Kueue has not tried again.
+func (q *Question) copyFixes(fits []inspect.Placement) []command.Fix {
+	for _, code := range []string{"JM025", "JM024", "JM137"} {
+		for i := range q.Trace.Findings {
+			f := &q.Trace.Findings[i]
+			isAbout := func(p inspect.Placement) bool { return isAboutWorker(f, &p) }
+			if f.Code == code && q.isAboutPair(f) && slices.ContainsFunc(fits, isAbout) {
+				return slices.Clone(f.Fixes)
+			}
 		}
 	}
 	return nil
+}
+
+// isAboutWorker reports whether a finding is about a worker, or has evidence of it.
+func isAboutWorker(f *inspect.Finding, p *inspect.Placement) bool {
+	return f.Context == p.Context || f.Kind == "MultiKueueCluster" && f.Name == p.Cluster || slices.ContainsFunc(f.Evidence, func(line string) bool {
+		return strings.HasPrefix(line, p.Context+": ") || strings.Contains(line, " of MultiKueueCluster "+p.Cluster+" is ")
+	})
 }

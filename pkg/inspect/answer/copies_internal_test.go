@@ -18,7 +18,12 @@ import (
 // has a copy of its Workload, and if not, what to check.
 func TestFitsWithoutCopy(t *testing.T) {
 	now := time.Unix(10000, 0)
-	finding := inspect.Finding{Code: "JM025", Severity: inspect.Warning, Fixes: []command.Fix{{Text: "check the webhook"}}}
+	finding := inspect.Finding{Code: "JM025", Kind: "MultiKueueCluster", Name: "tokyo", Context: "hub", Severity: inspect.Warning, Fixes: []command.Fix{{Text: "check the webhook"}}}
+	namespace := inspect.Finding{Code: "JM024", Kind: "Namespace", Name: "ml", Context: "worker-1", Severity: inspect.Warning, Fixes: []command.Fix{{Text: "create the namespace"}}}
+	both := namespace
+	both.Evidence = []string{"worker-1: there is no Namespace ml", "worker-2: there is no Namespace ml"}
+	silent := inspect.Finding{Code: "JM137", Kind: "MultiKueueCluster", Name: "osaka", Context: "hub", Severity: inspect.Error, Fixes: []command.Fix{{Text: "renew the token"}}}
+	silent.Evidence = []string{"hub: condition Active of MultiKueueCluster tokyo is True since 2026-01-01T00:00:00Z"}
 	backlog := inspect.Finding{Code: "JM114", Severity: inspect.Info, Context: "hub", Fixes: []command.Fix{{Text: "wait"}}}
 	admitted := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-a1", UID: "copy", Labels: map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}}}
 	admitted.Status.Conditions = []metav1.Condition{{Type: kueue.Admitted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-20 * time.Second))}}
@@ -30,9 +35,13 @@ func TestFitsWithoutCopy(t *testing.T) {
 		message  string
 		fix      string
 	}{
-		"just nominated":        {age: time.Second, message: without},
-		"nominated before":      {age: time.Minute, message: without, fix: "check that Kueue and its webhook run on worker-2"},
-		"a finding explains it": {age: time.Minute, findings: []inspect.Finding{finding}, message: without, fix: "check the webhook"},
+		"just nominated":                             {age: time.Second, message: without},
+		"nominated before":                           {age: time.Minute, message: without, fix: "check that Kueue and its webhook run on worker-2"},
+		"a finding explains it":                      {age: time.Minute, findings: []inspect.Finding{finding}, message: without, fix: "check the webhook"},
+		"a finding about another worker":             {age: time.Minute, findings: []inspect.Finding{namespace}, message: without, fix: "check that Kueue and its webhook run on worker-2"},
+		"its namespace was created since":            {age: time.Minute, findings: []inspect.Finding{namespace, finding}, message: without, fix: "check the webhook"},
+		"a finding about several workers":            {age: time.Minute, findings: []inspect.Finding{both}, message: without, fix: "create the namespace"},
+		"a finding about its connection and another": {age: time.Minute, findings: []inspect.Finding{silent}, message: without, fix: "renew the token"},
 		"has a copy": {
 			age: time.Minute, copies: []*kueue.Workload{{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-a1", UID: "copy", Labels: map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}}}},
 			message: "Fits on worker-2 now; Kueue has not admitted it yet.",
