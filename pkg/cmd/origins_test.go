@@ -44,6 +44,29 @@ func TestNoOrphansWithoutManager(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, "train"), out)
 }
 
+// unidentifiedMarks returns a copy of a recording with the mark of a user who may not read
+// kube-system: it names the cluster of the origin disp/name by the UID of the namespace.
+func unidentifiedMarks(t *testing.T, name string) string {
+	t.Helper()
+	return copyWith(t, "dispatch-origin-in-multikueue-queue", "kwok-w2.yaml", func(text string) string {
+		const mark, uid = "'394b5a80-4f82-44a3-b0c8-cf79f3c69cfc/disp/d1'", "origin-uid: '285c9432-6c30-4dfa-948f-060944aba43b'"
+		assert.Assert(t, strings.Contains(text, mark) && strings.Contains(text, uid))
+		text = strings.Replace(text, mark, "unknown+88167ff3-a687-495c-9ccb-60829f8a3bd3/disp/"+name, 1)
+		return strings.Replace(text, uid, "origin-uid: 4a7d1f5e-0000-4000-8000-000000000001", 1)
+	})
+}
+
+// TestOrphansByNamespace: a mark with the UID of a namespace proves the cluster of the origin in the
+// list of all mirrors, too.
+func TestOrphansByNamespace(t *testing.T) {
+	dir := unidentifiedMarks(t, "gone")
+	for _, scope := range [][]string{{"-A"}, {"-n", "disp"}} {
+		out, errOut, code := run(t, append([]string{"trace", "--orphans", "--from", dir}, scope...)...)
+		assert.Equal(t, code, util.ExitOK, out+errOut)
+		assert.Assert(t, strings.Contains(out, "d1") && !strings.Contains(out+errOut, "not checked"), out+errOut)
+	}
+}
+
 // TestPartsOfMirrors: the Jobs that a mirror of another kind creates point to that mirror, and
 // Kueue's additions to their Pod templates are no difference.
 func TestPartsOfMirrors(t *testing.T) {

@@ -181,6 +181,16 @@ func TestDispatched(t *testing.T) {
 	assert.Equal(t, *row.Cluster, "rome")
 	row = one(t, history.List(inspect.NewInventory(now, []*inspect.Facts{manager}, nil), history.Options{}))
 	assert.Equal(t, *row.Cluster, "w")
+	// Without the right to read kube-system, the mark has the UID of a namespace, which names no cluster.
+	marked = job("a", delegation.Dispatch, delegation.Complete, func(j *inspect.Job) {
+		j.Marks = &delegation.Marks{Mirror: delegation.Place{NamespaceUID: "n", Namespace: "ml", Name: "a", UID: "x"}}
+	})
+	manager.Past = pastOf([]*inspect.Job{marked})
+	row = one(t, history.List(inspect.NewInventory(now, []*inspect.Facts{manager, worker}, nil), history.Options{}))
+	assert.Assert(t, row.Cluster == nil)
+	worker.NamespaceUIDs = map[string]string{"ml": "n"}
+	row = one(t, history.List(inspect.NewInventory(now, []*inspect.Facts{manager, worker}, nil), history.Options{}))
+	assert.Equal(t, *row.Cluster, "rome")
 }
 
 // TestWorkloadAlone checks that a Workload represents a Job of another kind,

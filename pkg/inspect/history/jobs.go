@@ -86,7 +86,7 @@ func lastOf(all []*kueue.Past) *kueue.Past {
 // complete adds to a Job that still exists what its Workloads record.
 func (l *ledger) complete(row *inspect.PastJob, all []*kueue.Past) {
 	if place := l.facts.Past.Places[row.UID]; !place.IsZero() {
-		row.Cluster = new(clusterAt(l.inventory, place))
+		row.Cluster = clusterAt(l.inventory, place)
 	}
 	if len(all) > 0 {
 		last := lastOf(all)
@@ -202,15 +202,18 @@ func resultBy(reason string) inspect.Result {
 	return inspect.ResultUnknown
 }
 
-// clusterAt returns the context of a place that dispatch used or, if it is
-// unknown, the UID of its cluster or namespace.
-func clusterAt(v *inspect.Inventory, place delegation.Place) string {
+// clusterAt returns the context of a place that dispatch used or, if no context is known to reach
+// it, the UID of its cluster. It is nil if that is unknown, too.
+func clusterAt(v *inspect.Inventory, place delegation.Place) *string {
 	for _, f := range v.Clusters {
 		if place.KnowsCluster() && place.On(f.Cluster()) == delegation.CertainlySame {
-			return f.Context
+			return &f.Context
 		}
 	}
-	return cmp.Or(place.ClusterUID, place.NamespaceUID)
+	if place.ClusterUID == "" {
+		return nil
+	}
+	return &place.ClusterUID
 }
 
 // resources returns the quantities that a Workload got, and the flavors of

@@ -39,6 +39,7 @@ func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*i
 	for _, facts := range clusters {
 		r.facts[facts.Context] = facts
 	}
+	learnPlaces(ctx, f, clusters)
 	if r.elsewhere = places(clusters); len(r.elsewhere) > 0 {
 		r.ask(ctx, f, r.findElsewhere)
 	}
@@ -211,32 +212,9 @@ func typedJob(content map[string]any) (*batchv1.Job, error) {
 	return job, nil
 }
 
-// places returns the places that marks point to, with the UIDs of the objects there.
-func places(clusters []*inspect.Facts) []delegation.Place {
-	var found []delegation.Place
-	for _, f := range clusters {
-		for _, j := range f.Jobs {
-			if j.Marks == nil {
-				continue
-			}
-			origin := j.Marks.Origin
-			origin.UID = j.Marks.OriginUID
-			for _, p := range []delegation.Place{origin, j.Marks.Mirror} {
-				if p.Name != "" && !slices.Contains(found, p) {
-					found = append(found, p)
-				}
-			}
-		}
-	}
-	return found
-}
-
 // findElsewhere reads the Jobs that marks point to.
 func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) error {
 	for _, p := range r.elsewhere {
-		if p.NamespaceUID != "" && (p.ClusterUID == "" || facts.ClusterUID == "") && c.LearnNamespaces(ctx, p.Namespace) == nil {
-			facts.NamespaceUIDs = c.Identity().Namespaces
-		}
 		is := p.On(facts.Cluster())
 		isKnown := func(j *inspect.Job) bool { return j.Namespace == p.Namespace && j.Name == p.Name }
 		if is == delegation.CertainlyOther || slices.ContainsFunc(facts.Jobs, isKnown) {

@@ -80,6 +80,7 @@ func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 			question = w.readPast
 		}
 		clusters = askAll(ctx, f, question)
+		learnPlaces(ctx, f, clusters)
 	}
 	if w.Known != nil {
 		w.keepKnown(clusters)
