@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -93,4 +94,20 @@ func TestPriorityClassUnread(t *testing.T) {
 		assert.Equal(t, p.Verdict, inspect.Unknown, p.Message)
 		assert.Assert(t, strings.Contains(p.Message, "WorkloadPriorityClass high"), p.Message)
 	}
+}
+
+// TestOrphanOfDispatchWithUnreadContext: the mark of dispatch proves the cluster of the origin, so
+// trace says that the origin is gone although another context was not read.
+func TestOrphanOfDispatchWithUnreadContext(t *testing.T) {
+	dir := unidentifiedMarks(t, "gone")
+	snapshot := filepath.Join(dir, "snapshot.yaml")
+	text, err := os.ReadFile(snapshot)
+	assert.NilError(t, err)
+	lost := strings.Replace(string(text), "  file: kwok-w1.yaml\n", "  error: forbidden\n", 1)
+	assert.Assert(t, lost != string(text))
+	assert.NilError(t, os.WriteFile(snapshot, []byte(lost), 0o600))
+	out, errOut, _ := run(t, "trace", "d1", "-n", "disp", "--from", dir)
+	assert.Assert(t, strings.Contains(out, "Its origin disp/gone is gone.") && !strings.Contains(out, "origin is unknown") && !strings.Contains(out, "may be in an unread"), out+errOut)
+	out, errOut, _ = run(t, "trace", "--orphans", "-n", "disp", "--from", dir)
+	assert.Assert(t, strings.Contains(out, "d1") && !strings.Contains(errOut, "may be in unread contexts"), out+errOut)
 }

@@ -36,7 +36,9 @@ type Facts struct {
 	Namespaces map[string]Namespace
 	// Kinds are the requested kinds: apart from gaps, Jobs has all their objects. Nothing is known
 	// about objects of other kinds.
-	Kinds  []delegation.Kind
+	Kinds []delegation.Kind
+	// Absent are the objects outside Namespace that were requested by name and do not exist.
+	Absent map[ObjectName]bool
 	Jobs   []*Job
 	Pods   []*Pod
 	Events []*Event
@@ -120,7 +122,7 @@ func (f *Facts) Clone() *Facts {
 	c := *f
 	c.Jobs, c.Pods, c.Events = slices.Clip(f.Jobs), slices.Clip(f.Pods), slices.Clip(f.Events)
 	c.podUIDs, c.Environment = nil, f.Environment.clone()
-	c.Leases, c.Gaps = maps.Clone(f.Leases), maps.Clone(f.Gaps)
+	c.Leases, c.Gaps, c.Absent = maps.Clone(f.Leases), maps.Clone(f.Gaps), maps.Clone(f.Absent)
 	return &c
 }
 

@@ -4,30 +4,53 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// IsOrphan reports whether a mirror without an origin has certainly none: every context was read,
-// and the manager that created the mirror has no origin of it.
-func (v *Inventory) IsOrphan(j *Job) bool { return len(v.UnreadContexts()) == 0 && v.LacksOrigin(j) }
+// IsOrphan reports whether a mirror without an origin has certainly none: the cluster that created
+// it was read. The mark of dispatch proves that cluster. For a mirror of MultiKueue, every context
+// must have been read.
+func (v *Inventory) IsOrphan(j *Job) bool {
+	return v.LacksOrigin(j) && (j.OriginUID() != "" || len(v.UnreadContexts()) == 0)
+}
 
 // LacksOrigin reports whether the cluster that created a mirror without an origin was read, so that
 // the origin does not exist there. MultiKueue's mirrors do not name their manager, and a manager
 // that was not read may dispatch to the same worker. So a manager that was read must use the
 // mirror's label, and dispatch to its worker.
 func (v *Inventory) LacksOrigin(j *Job) bool {
-	return slices.ContainsFunc(v.Clusters, func(f *Facts) bool {
-		switch {
-		case f.Err != nil:
-			return false
-		case j.OriginUID() != "":
-			return !j.Marks.Origin.IsZero() && v.mayHaveOrigin(f, j)
-		}
-		return f.Context != j.Context && f.isManager() && f.IsRequested(j.Row()) && v.usesOrigin(f, j.MultiKueueOrigin()) && v.dispatchesTo(f, j.Context)
-	}) && !v.isSubmitted(NameOf(j))
+	if j.OriginUID() != "" {
+		return slices.ContainsFunc(v.Clusters, func(f *Facts) bool { return f.lacksObject(j.Marks.Origin, j) })
+	}
+	return !v.isSubmitted(NameOf(j)) && slices.ContainsFunc(v.Clusters, func(f *Facts) bool {
+		return f.Err == nil && f.Context != j.Context && f.isManager() && f.IsRequested(j.Row()) && v.usesOrigin(f, j.MultiKueueOrigin()) && v.dispatchesTo(f, j.Context)
+	})
+}
+
+// lacksObject reports whether the object of a place, which was not found, certainly does not exist: this
+// is its cluster, and all objects of the kind of like in its namespace, or the place, were read.
+func (f *Facts) lacksObject(place delegation.Place, like *Job) bool {
+	if f.Err != nil || place.On(f.Cluster()) != delegation.CertainlySame {
+		return false
+	}
+	row := like.Row()
+	isListed := f.Namespace == "" || f.Namespace == place.Namespace
+	return f.Absent[NameLike(like, place.Namespace, place.Name)] ||
+		isListed && f.IsRequested(row) && row.Selector == "" && f.Gaps[PartOf(row)] == nil
+}
+
+// AddAbsent records that the object of a place does not exist.
+func (f *Facts) AddAbsent(kind *delegation.Kind, place delegation.Place) {
+	if f.Absent == nil {
+		f.Absent = map[ObjectName]bool{}
+	}
+	name := ObjectName{NamespacedName: types.NamespacedName{Namespace: place.Namespace, Name: place.Name}}
+	name.Group, name.Kind = kind.Resource.Group, kind.Kind
+	f.Absent[name] = true
 }
 
 // KnowsManagerOf reports whether a cluster that may have the origin of a mirror was read.
@@ -123,9 +146,12 @@ func (v *Inventory) UnknownOrigins(isWanted func(*Job) bool) []Unchecked {
 }
 
 // UnprovenOrigins returns the origins of mirrors that none of the managers that were read has
-// certainly created.
+// certainly created, and those in namespaces that were not read.
 func (v *Inventory) UnprovenOrigins() []Unchecked {
-	return v.uncheckedOrigins("the managers that were read may not have created it", func(j *Job) bool { return v.KnowsManagerOf(j) && !v.LacksOrigin(j) })
+	isUnproven := func(j *Job) bool { return v.KnowsManagerOf(j) && !v.LacksOrigin(j) }
+	return append(
+		v.uncheckedOrigins("the managers that were read may not have created it", func(j *Job) bool { return j.OriginUID() == "" && isUnproven(j) }),
+		v.uncheckedOrigins("their namespaces were not read", func(j *Job) bool { return j.OriginUID() != "" && isUnproven(j) })...)
 }
 
 func (v *Inventory) uncheckedOrigins(reason string, isUnknown func(*Job) bool) []Unchecked {

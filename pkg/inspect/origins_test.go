@@ -1,10 +1,12 @@
 package inspect
 
 import (
+	"errors"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -57,6 +59,53 @@ func TestOrphansOfOtherManagers(t *testing.T) {
 				facts["a"].Jobs = append(facts["a"].Jobs, mirror)
 			}, addresses...)
 			assert.Equal(t, v.IsOrphan(mirror), tt.isOrphan)
+		})
+	}
+}
+
+// TestOrphansOfDispatch checks that the mark of dispatch proves an orphan by the cluster that it names
+// alone, and only if that was read completely: the fix deletes the mirror.
+func TestOrphansOfDispatch(t *testing.T) {
+	row, _ := delegation.KindNamed("job")
+	other, _ := delegation.KindNamed("jobset")
+	train := types.NamespacedName{Namespace: "ml", Name: "train"}
+	for name, tt := range map[string]struct {
+		edit     func(m *Facts, mirror *Job)
+		isOrphan bool
+	}{
+		"its origin is gone":            {edit: func(*Facts, *Job) {}, isOrphan: true},
+		"its namespace was read":        {edit: func(m *Facts, _ *Job) { m.Namespace = "ml" }, isOrphan: true},
+		"another namespace was read":    {edit: func(m *Facts, _ *Job) { m.Namespace = "web" }},
+		"its origin was requested":      {edit: func(m *Facts, _ *Job) { m.Namespace, m.Absent = "web", map[ObjectName]bool{{GroupKind: row.GroupVersionKind().GroupKind(), NamespacedName: train}: true} }, isOrphan: true},
+		"the cluster was not read":      {edit: func(m *Facts, _ *Job) { m.Err = errors.New("timeout") }},
+		"the kind was not read":         {edit: func(m *Facts, _ *Job) { m.Kinds = []delegation.Kind{other} }},
+		"the kind may not be read":      {edit: func(m *Facts, _ *Job) { m.AddGap(PartOf(row), errors.New("forbidden")) }},
+		"the cluster is not identified": {edit: func(m *Facts, _ *Job) { m.ClusterUID = "" }},
+		"its namespace identifies the cluster": {edit: func(m *Facts, mirror *Job) {
+			m.ClusterUID, m.NamespaceUIDs = "", map[string]string{"ml": "n"}
+			mirror.Marks.Origin.ClusterUID, mirror.Marks.Origin.NamespaceUID = "", "n"
+		}, isOrphan: true},
+		"MultiKueue has a Job of its name": {edit: func(m *Facts, _ *Job) {
+			m.Jobs = append(m.Jobs, &Job{KindRow: &row, Context: "m", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "another", ManagedBy: delegation.MultiKueue, Status: delegation.Running})
+		}, isOrphan: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mirror := &Job{
+				KindRow: &row, Context: "a", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "mirror", ManagedBy: delegation.BuiltIn, Status: delegation.Running,
+				Marks: &delegation.Marks{OriginUID: "gone", Origin: delegation.Place{ClusterUID: "uid-m", Namespace: "ml", Name: "train"}},
+			}
+			// The context b was not read.
+			addresses := []kubecontext.Address{{Context: "m"}, {Context: "a"}, {Context: "b"}}
+			v := reachOf(nil, &KueueFacts{}, func(facts map[string]*Facts) {
+				for _, f := range facts {
+					f.Kinds = []delegation.Kind{row}
+				}
+				facts["b"].Err = errors.New("forbidden")
+				facts["a"].Jobs = []*Job{mirror}
+				tt.edit(facts["m"], mirror)
+			}, addresses...)
+			assert.Equal(t, v.IsOrphan(mirror), tt.isOrphan)
+			assert.Equal(t, v.LacksOrigin(mirror), tt.isOrphan)
 		})
 	}
 }

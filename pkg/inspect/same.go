@@ -143,6 +143,7 @@ func (f *Facts) With(g *Facts) *Facts {
 	c.ClusterUID, c.Version = cmp.Or(f.ClusterUID, g.ClusterUID), cmp.Or(f.Version, g.Version)
 	c.NamespaceUIDs = union(f.NamespaceUIDs, g.NamespaceUIDs)
 	c.Namespaces = union(f.Namespaces, g.Namespaces)
+	c.Absent = union(f.Absent, g.Absent)
 	c.Leases = union(f.Leases, g.Leases)
 	c.Classes = union(f.Classes, g.Classes)
 	c.Jobs = withJobs(f, g)

@@ -44,6 +44,9 @@ func (q *Question) withoutOrigin() Answer {
 	why := "no manager was read"
 	if q.Inventory.KnowsManagerOf(j) {
 		missing.Reason, why = "the managers that were read may not have created it", "another manager may have created it"
+		if j.OriginUID() != "" {
+			missing.Reason, why = "its namespace was not read", "its namespace was not read"
+		}
 	}
 	if len(missing.Contexts) > 0 {
 		missing.Reason, why = "these contexts were not read", "not read: "+list(missing.Contexts)

@@ -94,6 +94,7 @@ func (b *builder) addOrphan() {
 		h.Namespace, h.Name = place.Namespace, place.Name
 	}
 	switch unseen := b.inventory.UnreadContexts(); {
+	case b.inventory.IsOrphan(j):
 	case len(unseen) > 0:
 		h.State, h.Health, h.Message = stateUnknown, inspect.HealthUnknown, "its origin may be in an unread context: "+inspect.Some(unseen)
 	case !b.inventory.KnowsManagerOf(j):

@@ -239,7 +239,11 @@ func (r *namedReader) findElsewhere(ctx context.Context, c *fleet.Cluster, facts
 // other objects of the cluster.
 func (r *namedReader) readPlace(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts, kind *delegation.Kind, p delegation.Place, isIntended bool) error {
 	o, err := Get[map[string]any](ctx, c, kind.Resource, p.Namespace, p.Name)
-	if err == nil && o != nil && (isIntended || delegation.TextAt(*o, "metadata", "uid") == p.UID) {
+	isSame := o != nil && delegation.TextAt(*o, "metadata", "uid") == p.UID
+	if err == nil && isIntended && !isSame {
+		facts.AddAbsent(kind, p)
+	}
+	if err == nil && o != nil && (isIntended || isSame) {
 		err = r.keep(ctx, c, facts, kind, []map[string]any{*o})
 	}
 	if !kubecontext.IsRefused(err) {
