@@ -203,6 +203,7 @@ func (m *matcher) match() {
 	for before := -1; before < len(m.found); {
 		before = len(m.found)
 		m.exclude(func(string, []string) {})
+		m.takeLast()
 	}
 	m.proven = sets.KeySet(m.found)
 	m.exclude(func(cluster string, rest []string) {
@@ -230,6 +231,39 @@ func (m *matcher) exclude(another func(cluster string, rest []string)) {
 			}
 		}
 	}
+}
+
+// takeLast finds the only cluster of a Workload without a context, if one of the Workload's contexts
+// remains for it. The other clusters may have no copy.
+func (m *matcher) takeLast() {
+	left := map[string][]string{}
+	for _, o := range m.offers {
+		clusters := slices.DeleteFunc(slices.Clone(o.Clusters), func(name string) bool { return m.found[name] != "" })
+		rest := slices.DeleteFunc(slices.Clone(o.Contexts), m.isTaken)
+		if len(clusters) != 1 || len(rest) == 0 {
+			continue
+		}
+		name := clusters[0]
+		for _, known := range []map[string][]string{m.possible, left} {
+			if contexts, ok := known[name]; ok {
+				rest = common(rest, contexts)
+			}
+		}
+		left[name] = rest
+	}
+	for name, rest := range left {
+		m.take(name, rest)
+	}
+}
+
+// isTaken reports whether a context was found for any cluster.
+func (m *matcher) isTaken(context string) bool {
+	for _, at := range m.found {
+		if at == context {
+			return true
+		}
+	}
+	return false
 }
 
 // take records the context of a cluster if only one is possible.
