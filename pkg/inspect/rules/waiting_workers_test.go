@@ -33,6 +33,7 @@ func createdIn(context string) string {
 
 func noCopyCases() []testCase {
 	moved, both := missingNamespaces()
+	nominated := patch("kwok-mgr", untouchedWorkload, `{status: {nominatedClusterNames: [worker1, worker2, worker3]}}`)
 	return []testCase{
 		{name: "on both workers", code: "JM024", base: recordedKueueDown, fires: true, edits: moved},
 		{name: "on one of them", code: "JM024", base: recordedKueueDown, fires: true, edits: append(slices.Clip(moved), add("kwok-w2", onlyMgr))},
@@ -48,6 +49,14 @@ func noCopyCases() []testCase {
 			edits: append(slices.Clip(both), unreachable("kwok-w1"), unreachable("kwok-w2")),
 		},
 		{name: "another one has admitted it", code: "JM025", base: "mirror-refused-by-quota"},
+		{
+			name: "another one waits, in a context of unknown use", code: "JM025", base: recordedKueueDown, fires: true,
+			edits: []edit{remove("kwok-w2", untouchedWorkload), remove("kwok-mgr", "Secret/worker1-secret"), nominated},
+		},
+		{
+			name: "another one has admitted it, in a context of unknown use", code: "JM025", base: recordedKueueDown,
+			edits: []edit{remove("kwok-w2", untouchedWorkload), remove("kwok-mgr", "Secret/worker1-secret"), nominated, patch("kwok-w1", untouchedWorkload, admittedCopy)},
+		},
 		{
 			name: "not connected", code: "JM025", base: recordedKueueDown,
 			edits: append(slices.Clip(both), patch("kwok-mgr", "MultiKueueCluster/worker1", `{status: {conditions: []}}`),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
@@ -55,13 +56,22 @@ func reportNoCopy(v *view.View, hasNamespace bool, describe func(*view.View, *wa
 				without = append(without, o)
 			}
 		}
-		if len(without) == 0 {
+		if len(without) == 0 || isAdmittedElsewhere(v, w) {
 			continue
 		}
 		for _, s := range describe(v, w, without) {
 			v.Report(s)
 		}
 	}
+}
+
+// isAdmittedElsewhere reports whether a cluster has admitted a copy of a Workload. MultiKueue then deletes
+// the other copies. The cluster may be one that no MultiKueueCluster is known to be.
+func isAdmittedElsewhere(v *view.View, w *waiter) bool {
+	return slices.ContainsFunc(v.Clusters(), func(f *inspect.Facts) bool {
+		copied, _ := v.Workload(f, w.Workload.Namespace, w.Workload.Name)
+		return f != w.Manager && copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" && copied.Is(kueue.Admitted)
+	})
 }
 
 func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
