@@ -94,6 +94,12 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 	} else {
 		a.Message += "."
 	}
+	if s := q.failuresOf(o); s != nil && a.State != inspect.StateUnknown {
+		a.Message += " " + sentence(s.Failures())
+		if o.Active == 0 {
+			a.State = inspect.StateFailing
+		}
+	}
 	return a
 }
 

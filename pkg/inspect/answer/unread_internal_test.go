@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -113,5 +114,33 @@ func TestUnreadWorkers(t *testing.T) {
 			assert.Equal(t, a.Unchecked[0].What, tt.unread)
 			assert.Equal(t, command.Alternatives(a.Fixes), command.Prose(tt.fix))
 		})
+	}
+}
+
+// TestCopiedFailures checks that the answer counts the failed Pods that an origin's copied status shows,
+// and says that the Job is failing if none of its Pods runs.
+func TestCopiedFailures(t *testing.T) {
+	for name, tt := range map[string]struct {
+		active, failed int32
+		state          inspect.JobState
+		failures       string
+	}{
+		"all failed": {0, 2, inspect.StateFailing, " 2 Pods failed; backoffLimit is 3."},
+		"one runs":   {1, 1, inspect.StateRunning, " 1 Pod failed; backoffLimit is 3."},
+		"none":       {1, 0, inspect.StateRunning, ""},
+	} {
+		origin := &inspect.Job{
+			APIVersion: "batch/v1", Kind: "Job", Context: "hub", ClusterUID: "hub", Namespace: "ml", Name: "train", UID: "1", ManagedBy: delegation.MultiKueue,
+			Marks: &delegation.Marks{Queue: "gpu"}, Status: delegation.Running, StartTime: &metav1.Time{Time: time.Unix(0, 0)},
+			Active: tt.active, Failed: tt.failed, BackoffLimit: ptr.To(int32(3)),
+		}
+		origin.Completions = ptr.To(int32(1))
+		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-train", UID: "w", Labels: map[string]string{delegation.JobUIDLabel: "1"}}}
+		w.Status.ClusterName = ptr.To("tokyo")
+		hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{origin}, Kueue: &inspect.KueueFacts{Version: "v1beta2", Workloads: []*kueue.Workload{w}}}
+		v := inspect.NewInventory(time.Unix(60, 0), []*inspect.Facts{hub}, nil)
+		trace := Trace(v, v.Pairs.Pairs[0])
+		assert.Equal(t, trace.State, tt.state, name)
+		assert.Equal(t, trace.Message, "Kueue says that it runs on tokyo: 0/1 completions."+tt.failures+" There is no MultiKueueCluster tokyo on hub.", name)
 	}
 }

@@ -167,7 +167,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		}
 		a := q.byCopiedStatus("")
 		unknown := "why it waits"
-		if a.State == inspect.StateRunning || a.State == inspect.StateStarting {
+		if slices.Contains([]inspect.JobState{inspect.StateRunning, inspect.StateStarting, inspect.StateFailing}, a.State) {
 			unknown = "where it runs"
 		}
 		a.Message = strings.TrimSpace(a.Message + fmt.Sprintf(" You cannot read Workloads on %s, so %s is unknown.", f.Context, unknown))
