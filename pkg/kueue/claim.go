@@ -44,6 +44,8 @@ type Claim struct {
 	Evicted bool
 	// Origin is the value of MultiKueue's label: the manager that it came from.
 	Origin string
+	// Nominated are the MultiKueueClusters to which it was offered since it got quota.
+	Nominated []string
 }
 
 // FlavorQuantity is a quantity of a resource in a flavor.
@@ -91,6 +93,7 @@ type ClaimedWorkload struct {
 		Admission   *Admission         `json:"admission"`
 		Conditions  []metav1.Condition `json:"conditions"`
 		PastSeconds *int32             `json:"accumulatedPastExecutionTimeSeconds"`
+		Nominated   []string           `json:"nominatedClusterNames"`
 		ClaimStatus
 	} `json:"status"`
 }
@@ -127,7 +130,7 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	quota := meta.FindStatusCondition(w.Status.Conditions, QuotaReserved)
 	if quota != nil && quota.Status == metav1.ConditionTrue && w.Status.Admission != nil {
 		c.ClusterQueue, c.Since = w.Status.Admission.ClusterQueue, quota.LastTransitionTime.Time
-		c.Holds, c.EndsBy = w.holds(), w.endsBy()
+		c.Holds, c.EndsBy, c.Nominated = w.holds(), w.endsBy(), w.Status.Nominated
 		if admitted := meta.FindStatusCondition(w.Status.Conditions, Admitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
 			c.AdmittedAt = admitted.LastTransitionTime.Time
 		}

@@ -51,6 +51,8 @@ type queuesRead struct {
 	WithoutKueue []string
 	// Notes are reasons for unknown values that a user of one namespace does not expect to see.
 	Notes []inspect.ContextError
+	// UnreadWorkers are workers on which Workloads may wait.
+	UnreadWorkers []inspect.Unchecked
 	// Missing are the names without a queue.
 	Missing []string
 }
@@ -87,7 +89,9 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 				// The order of a queue does not depend on them.
 				continue
 			}
-			if o.scope == read.NamespaceScope {
+			// Without the Workloads of the namespace, nothing is known to wait in it.
+			isEssential := o.pending && gap.Part == inspect.PartClaims && facts.Kueue.Capacity.Within == ""
+			if o.scope == read.NamespaceScope && !isEssential {
 				r.Notes = append(r.Notes, gap)
 			} else {
 				r.List.Errors = append(r.List.Errors, gap)
@@ -96,9 +100,23 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	}
 	r.List.Unchecked = inspect.UncheckedOf(r.List.Errors)
 	if r.Pending != nil {
-		r.Pending.Errors, r.Pending.Unchecked = r.List.Errors, r.List.Unchecked
+		r.UnreadWorkers = o.unreadWorkers(ctx, f, inventory)
+		r.Pending.Errors, r.Pending.Unchecked = r.List.Errors, append(slices.Clip(r.List.Unchecked), r.UnreadWorkers...)
 	}
 	return r
+}
+
+// unreadWorkers returns the unread workers on which Workloads may wait that have quota on a manager.
+func (o *queuesOptions) unreadWorkers(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory) []inspect.Unchecked {
+	names := o.names
+	if o.scope == read.ClusterScope {
+		// The ClusterQueues of workers have names of their own.
+		names = nil
+	}
+	if o.scope != read.ClusterScope && queues.AwaitsWorkers(v, names) {
+		v = read.Read(ctx, f, read.Want{Config: true, Known: v, Addresses: v.Addresses, Now: o.Clock.Now})
+	}
+	return queues.UnreadWorkers(v, names)
 }
 
 // isEmpty reports whether there is nothing to show.
@@ -161,6 +179,9 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, r.List.Errors)
 	}
+	if !o.format.IncludesErrors() {
+		util.ReportUnchecked(o.ErrOut, r.UnreadWorkers)
+	}
 	for _, note := range inspect.FoldRefusals(r.Notes) {
 		util.Report(o.ErrOut, "note: %s", note.Message)
 	}
@@ -168,14 +189,14 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
 	}
 	o.reportEmpty(r)
-	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts))})
+	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts)), util.Incomplete(r.UnreadWorkers)})
 }
 
 // reportEmpty says why a table is empty.
 func (o *queuesOptions) reportEmpty(r *queuesRead) {
 	if len(r.WithoutKueue) > 0 && r.isEmpty() && o.format.IsTable() {
 		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
-	} else if r.isEmpty() && len(r.List.Errors) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
+	} else if r.isEmpty() && len(r.List.Errors)+len(r.UnreadWorkers) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
 		what := "no queues found"
 		if o.pending {
 			what = "nothing waits for quota"

@@ -204,7 +204,8 @@ func (r *factReader) readLocals(ctx context.Context, namespace string) {
 	}
 }
 
-// readClaimsWithin reads the Workloads of a namespace. That all may not be listed is already a gap.
+// readClaimsWithin reads the Workloads of a namespace. That all may not be listed is already a gap. If
+// those of the namespace may not be either, that is the gap.
 func (r *factReader) readClaimsWithin(ctx context.Context, namespace string) {
 	var claims []*kueue.Claim
 	err := listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.ClaimedWorkload) {
@@ -212,9 +213,13 @@ func (r *factReader) readClaimsWithin(ctx context.Context, namespace string) {
 			claims = append(claims, claim)
 		}
 	})
-	if err == nil {
-		r.store(func() { r.facts.Kueue.Capacity.ClaimsWithin, r.facts.Kueue.Capacity.Within = claims, namespace })
-	}
+	r.store(func() {
+		if err != nil {
+			r.facts.Kueue.Capacity.Gaps[inspect.PartClaims] = err
+			return
+		}
+		r.facts.Kueue.Capacity.ClaimsWithin, r.facts.Kueue.Capacity.Within = claims, namespace
+	})
 }
 
 const (

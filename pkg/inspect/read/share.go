@@ -159,7 +159,7 @@ func (s *sharer) claim(c *kueue.Claim) {
 	for i := range c.Holds {
 		all(s, &c.Holds[i].Flavor, &c.Holds[i].Resource)
 	}
-	c.Holds = s.held.one(c.Holds)
+	c.Holds, c.Nominated = s.held.one(c.Holds), s.names.one(c.Nominated)
 	if len(c.Requests) == 0 {
 		return
 	}

@@ -165,7 +165,7 @@ func (w *listedWorkload) claimed() *kueue.ClaimedWorkload {
 	m.Namespace, m.Name, m.UID, m.CreationTimestamp = w.Namespace, w.Name, string(w.UID), w.CreationTimestamp
 	m.DeletionTimestamp, m.Labels, m.Annotations, m.OwnerReferences = w.DeletionTimestamp, w.Labels, w.Annotations, w.OwnerReferences
 	c.Spec.QueueName, c.Spec.Active, c.Spec.Priority, c.Spec.PodSets = w.Spec.QueueName, w.Spec.Active, w.Spec.Priority, w.podSets
-	c.Spec.MaxSeconds, c.Status.PastSeconds = w.Spec.MaxSeconds, w.Status.PastSeconds
+	c.Spec.MaxSeconds, c.Status.PastSeconds, c.Status.Nominated = w.Spec.MaxSeconds, w.Status.PastSeconds, w.Status.Nominated
 	c.Status.Admission, c.Status.Conditions, c.Status.ClaimStatus = w.Status.Admission, w.Status.Conditions, w.claim
 	return c
 }
