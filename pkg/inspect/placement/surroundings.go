@@ -31,8 +31,9 @@ func Around(v *inspect.Inventory) *Surroundings {
 }
 
 // managedWorkloads returns the names of the Workloads on the management
-// clusters, nil if some could not be read. unread are the contexts that were
-// not read and may be management clusters too.
+// clusters, nil if some could not be read. Workloads of other clusters do not
+// matter. unread are the contexts that were not read and may be management
+// clusters too.
 func managedWorkloads(v *inspect.Inventory) (names sets.Set[types.NamespacedName], unread []string) {
 	isWorker := func(context string) bool {
 		return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
@@ -44,9 +45,12 @@ func managedWorkloads(v *inspect.Inventory) (names sets.Set[types.NamespacedName
 	for _, f := range v.Clusters {
 		switch {
 		case f.Err != nil || f.NoKueue:
-		case f.Gaps[inspect.PartClusters] != nil, !hasCapacity(f), f.Kueue.Capacity.Gaps[inspect.PartClaims] != nil:
+		case f.Kueue == nil, f.Gaps[inspect.PartClusters] != nil:
 			return nil, unread
-		case len(f.Kueue.Clusters) > 0:
+		case len(f.Kueue.Clusters) == 0:
+		case !hasCapacity(f), f.Kueue.Capacity.Gaps[inspect.PartClaims] != nil:
+			return nil, unread
+		default:
 			for _, name := range f.Kueue.Capacity.Places {
 				names.Insert(name)
 			}

@@ -1,0 +1,49 @@
+package cmd
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// fleetCopy copies the example fleet and changes the contexts of its snapshot.
+func fleetCopy(t *testing.T, change func(contexts string) string) string {
+	t.Helper()
+	return copyWith(t, "../../examples/fleet", "snapshot.yaml", change)
+}
+
+// fleetDenying returns the example fleet for a user who may not list a resource on a worker.
+func fleetDenying(t *testing.T, worker, resource, group string) string {
+	t.Helper()
+	return fleetCopy(t, func(contexts string) string {
+		name := "  name: " + worker + "\n"
+		assert.Equal(t, strings.Count(contexts, name), 1)
+		message := fmt.Sprintf(`%s.%s is forbidden: User "dev" cannot list resource "%s" in API group "%s" at the cluster scope`, resource, group, resource, group)
+		return strings.Replace(contexts, name, name+fmt.Sprintf("  unread:\n  - resource: %s.%s\n    status: {code: 403, reason: Forbidden, message: '%s', details: {group: %s, kind: %s}}\n",
+			resource, group, message, group, resource), 1)
+	})
+}
+
+// traced returns the trace that a command prints as JSON.
+func traced(t *testing.T, wantCode int, args ...string) inspect.Trace {
+	t.Helper()
+	out, errOut, code := run(t, append(append([]string{"trace"}, args...), "-o", "json")...)
+	assert.Equal(t, code, wantCode, "%v: %s", args, errOut)
+	var trace inspect.Trace
+	assert.NilError(t, json.Unmarshal([]byte(out), &trace))
+	return trace
+}
+
+// TestOrphanIfOtherWorkerUnread checks that a holder is an orphan although the Workloads of another worker
+// may not be read: only those on managers show that.
+func TestOrphanIfOtherWorkerUnread(t *testing.T) {
+	dir := fleetDenying(t, "worker-1", "workloads", "kueue.x-k8s.io")
+	trace := traced(t, util.ExitOK, "finetune", "-n", "vision", "--from", dir)
+	assert.Equal(t, trace.Message, "Needs 6 nvidia.com/gpu; 2 free on worker-2. Orphan ml/train-old holds 4.")
+}
