@@ -30,6 +30,22 @@ func fleetDenying(t *testing.T, worker, resource, group string) string {
 	})
 }
 
+// fleetWithout returns the example fleet without the context of a worker.
+func fleetWithout(t *testing.T, worker string) string {
+	t.Helper()
+	return fleetCopy(t, func(contexts string) string {
+		head, rest, _ := strings.Cut(contexts, "\n- ca: ")
+		list, tail, _ := strings.Cut(rest, "\nkind: Snapshot")
+		text := head
+		for _, c := range strings.Split(list, "\n- ca: ") {
+			if !strings.Contains(c, "\n  name: "+worker+"\n") {
+				text += "\n- ca: " + c
+			}
+		}
+		return text + "\nkind: Snapshot" + tail
+	})
+}
+
 // traced returns the trace that a command prints as JSON.
 func traced(t *testing.T, wantCode int, args ...string) inspect.Trace {
 	t.Helper()
@@ -38,6 +54,33 @@ func traced(t *testing.T, wantCode int, args ...string) inspect.Trace {
 	var trace inspect.Trace
 	assert.NilError(t, json.Unmarshal([]byte(out), &trace))
 	return trace
+}
+
+// TestFixesForUnreadWorkers checks that trace and check give the same advice for a Job that fits on no
+// worker that was read, if another was not read: to read it. The Job may fit there as it is.
+func TestFixesForUnreadWorkers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args         []string
+		reason, want string
+	}{
+		"no context": {[]string{"--from", fleetWithout(t, "worker-2")}, "no context reaches tokyo", "add a context for tokyo to the kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace := traced(t, util.ExitPartial, append([]string{"sweep", "-n", "ml"}, tt.args...)...)
+			assert.Equal(t, trace.State, inspect.StateWaiting)
+			assert.Equal(t, len(trace.Fixes), 1, trace.Remedy)
+			assert.Equal(t, trace.Fixes[0].Text, tt.want)
+
+			out, errOut, code := run(t, append([]string{"check", "sweep", "-n", "ml", "--grace", "0s", "-o", "json"}, tt.args...)...)
+			assert.Equal(t, code, util.ExitPartial, errOut)
+			var list inspect.FindingList
+			assert.NilError(t, json.Unmarshal([]byte(out), &list))
+			assert.Equal(t, len(list.Items), 1)
+			assert.Equal(t, list.Items[0].Code, "JM135")
+			assert.Assert(t, strings.HasSuffix(list.Items[0].Message, "not all were read: "+tt.reason), list.Items[0].Message)
+			assert.DeepEqual(t, list.Items[0].Fixes, trace.Fixes)
+		})
+	}
 }
 
 // TestOrphanIfOtherWorkerUnread checks that a holder is an orphan although the Workloads of another worker

@@ -175,7 +175,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	if isIgnored(candidates) {
 		return Answer{Reason: inspect.ReasonNoQueueLabel, Message: "No queue label: Kueue ignores it, and its controller starts it at once on the cluster that you submit it to. The nodes were not checked.", Fixes: q.fixesFor(candidates)}
 	}
-	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(candidates)}
+	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesIfRead(candidates)}
 	return a
 }
 

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"slices"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -33,8 +35,8 @@ func (q *Question) addFixes(a *Answer) {
 	}
 }
 
-// findingsWithFixes returns the errors and warnings about the Jobs of a question that have fixes, and the
-// finding about unread workers if these are the reason of the answer. It omits findings that the placements
+// findingsWithFixes returns the errors and warnings about the Jobs of a question that have fixes, after the
+// finding about unread workers if the answer depends on something unread. It omits findings that the placements
 // refute, and warnings about clusters that do not matter because another may run it.
 func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 	if a.State != inspect.StateComplete && q.needsNoReason(a) {
@@ -44,8 +46,13 @@ func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 	for i := range q.Trace.Findings {
 		f := &q.Trace.Findings[i]
 		isElsewhere := f.Severity == inspect.Warning && q.mayRunElsewhere(a)
-		isRelevant := f.Severity != inspect.Info || f.Code == workersUnread && a.Reason == inspect.ReasonUnread
-		if isRelevant && len(f.Fixes) > 0 && q.isAboutPair(f) && !q.isRefuted(f, a) && !isElsewhere {
+		isAboutUnread := f.Code == workersUnread && (a.Reason == inspect.ReasonUnread || len(a.Unchecked) > 0)
+		isRelevant := f.Severity != inspect.Info || isAboutUnread
+		switch {
+		case !isRelevant || len(f.Fixes) == 0 || !q.isAboutPair(f) || q.isRefuted(f, a) || isElsewhere:
+		case isAboutUnread:
+			found = slices.Insert(found, 0, f)
+		default:
 			found = append(found, f)
 		}
 	}

@@ -130,7 +130,7 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 	if never := by[inspect.Never]; len(never) == len(all) {
 		return q.withCost(manager, w, q.never(never))
 	}
-	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesFor(all)}
+	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoFlavor, Fixes: q.fixesIfRead(all)}
 	if slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Reason == inspect.HasRoom }) {
 		a.Reason = inspect.ReasonNotAdmitted
 	}
@@ -241,6 +241,15 @@ func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 		}
 	}
 	return append(fixes, q.changes(all)...)
+}
+
+// fixesIfRead returns what would help on some clusters. It is nil if one of them was not read: the Job may
+// fit there as it is.
+func (q *Question) fixesIfRead(all []inspect.Placement) []command.Fix {
+	if slices.ContainsFunc(all, isUnread) {
+		return nil
+	}
+	return q.fixesFor(all)
 }
 
 // changes returns the changes of placements as fixes, smallest first and
