@@ -12,8 +12,6 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/golden"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -231,13 +229,10 @@ func TestTraceOfFileToDispatch(t *testing.T) {
 
 // TestTraceOfFileWithUnneededContext checks that a context that no answer needed changes no exit code.
 func TestTraceOfFileWithUnneededContext(t *testing.T) {
-	kubeconfig := serve(t, quotaFleet, func(string, http.ResponseWriter, *http.Request) bool { return false })
-	config, err := clientcmd.LoadFromFile(kubeconfig)
-	assert.NilError(t, err)
-	config.Clusters["laptop"] = &clientcmdapi.Cluster{Server: "https://127.0.0.1:1"}
-	config.Contexts["laptop"] = &clientcmdapi.Context{Cluster: "laptop", AuthInfo: "admin"}
-	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
-	_, errOut, code := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--kubeconfig", kubeconfig)
+	dir := fleetCopy(t, func(contexts string) string {
+		return strings.Replace(contexts, "\nkind: Snapshot", "\n- name: laptop\n  server: https://127.0.0.1:1\n  error: connection refused\nkind: Snapshot", 1)
+	})
+	_, errOut, code := run(t, "trace", "-f", "../../examples/probe.yaml", "--from", dir)
 	assert.Equal(t, code, util.ExitOK, errOut)
 	assert.Assert(t, strings.Contains(errOut, `note: context "laptop": `), errOut)
 }

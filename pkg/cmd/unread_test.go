@@ -3,6 +3,8 @@ package cmd
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,6 +56,56 @@ func traced(t *testing.T, wantCode int, args ...string) inspect.Trace {
 	var trace inspect.Trace
 	assert.NilError(t, json.Unmarshal([]byte(out), &trace))
 	return trace
+}
+
+// TestTraceOfFileCannotTell checks that trace -f exits with 4 and says what is missing if it cannot tell
+// whether an object would run, and that it recommends no change then.
+func TestTraceOfFileCannotTell(t *testing.T) {
+	write := func(text string) string {
+		path := filepath.Join(t.TempDir(), "job.yaml")
+		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	job := write(`{apiVersion: batch/v1, kind: Job, metadata: {name: big, namespace: ml, labels: {kueue.x-k8s.io/queue-name: gpu}},
+ spec: {managedBy: kueue.x-k8s.io/multikueue, parallelism: 8, completions: 8, template: {spec: {restartPolicy: Never,
+ containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}`)
+	jobSet := write(`{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: set, namespace: ml,
+ labels: {kueue.x-k8s.io/queue-name: gpu}}, spec: {managedBy: kueue.x-k8s.io/multikueue}}`)
+	paris := inspect.Unchecked{What: "worker paris", Contexts: []string{"worker-1"}, Reason: inspect.NotSelected}
+	tokyo := inspect.Unchecked{What: "worker tokyo", Contexts: []string{"worker-2"}, Reason: inspect.NotSelected}
+	for name, tt := range map[string]struct {
+		file      string
+		args      []string
+		message   string
+		unchecked []inspect.Unchecked
+	}{
+		"no worker is selected": {
+			job, []string{"--from", exampleFleet, "--contexts", "management"},
+			"Cannot tell whether it would run. worker-1, worker-2: not selected.",
+			[]inspect.Unchecked{paris, tokyo},
+		},
+		"a worker is not selected": {
+			job, []string{"--from", exampleFleet, "--contexts", "management,worker-1"},
+			"Cannot tell whether it would run. worker-2: not selected; worker-1: needs 8 nvidia.com/gpu, limit 4.",
+			[]inspect.Unchecked{tokyo},
+		},
+		"a worker has no context": {
+			job, []string{"--from", fleetWithout(t, "worker-2")},
+			"Cannot tell whether it would run. tokyo: no context reaches it; worker-1: needs 8 nvidia.com/gpu, limit 4.",
+			[]inspect.Unchecked{{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it"}},
+		},
+		"the requests are unknown": {
+			jobSet, []string{"--from", exampleFleet}, "management: the requests of its Pods are unknown.",
+			[]inspect.Unchecked{{What: "verdict", Contexts: []string{"management"}, Reason: "the requests of its Pods are unknown"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace := traced(t, util.ExitPartial, append([]string{"-f", tt.file}, tt.args...)...)
+			assert.Equal(t, trace.Message, tt.message)
+			assert.DeepEqual(t, trace.Unchecked, tt.unchecked)
+			assert.Equal(t, len(trace.Fixes), 0, trace.Remedy)
+		})
+	}
 }
 
 // TestFixesForUnreadWorkers checks that trace and check give the same advice for a Job that fits on no

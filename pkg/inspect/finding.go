@@ -155,7 +155,7 @@ type CheckSummary struct {
 
 // Unchecked is something that an answer depends on and that could not be read.
 type Unchecked struct {
-	// What names the unread part, such as "Workloads" or "worker paris".
+	// What names the unread part, such as "Workloads", "worker paris", or the "verdict" on a cluster.
 	What string `json:"what"`
 	// Contexts are the contexts where it could not be read; empty if no context reaches it.
 	Contexts []string `json:"contexts"`

@@ -144,6 +144,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 		if lead := map[inspect.Verdict]string{inspect.Never: "Would never run. ", inspect.Waits: "Would wait. "}[gate.Verdict]; lead != "" {
 			a.Message = lead + a.Message
 		}
+		a.Unchecked = uncheckedOn([]inspect.Placement{*gate}, isUndecided)
 		return a
 	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
@@ -160,9 +161,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	case len(by[inspect.Waits]) > 0:
 		a := q.later(by[inspect.Waits])
 		a.State, a.Message, a.Unchecked = "", "Would wait. "+a.Message, unreadOf(candidates)
-		for _, u := range a.Unchecked {
-			a.Message += fmt.Sprintf(" Not read: %s.", strings.TrimPrefix(u.What, "worker "))
-		}
+		a.addNotRead(candidates)
 		return a
 	case len(by[inspect.Never]) == len(candidates):
 		a := q.never(candidates)
@@ -175,8 +174,10 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	if isIgnored(candidates) {
 		return Answer{Reason: inspect.ReasonNoQueueLabel, Message: "No queue label: Kueue ignores it, and its controller starts it at once on the cluster that you submit it to. The nodes were not checked.", Fixes: q.fixesFor(candidates)}
 	}
-	a := Answer{Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }), Fixes: q.fixesIfRead(candidates)}
-	return a
+	return Answer{
+		Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }),
+		Fixes: q.fixesIfRead(candidates), Unchecked: uncheckedOn(candidates, isUndecided),
+	}
 }
 
 // limits returns a sentence for each cluster on which not all Pods can run at once.

@@ -23,7 +23,9 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 		return a, false
 	}
 	if gate := placement.Gate(all); gate != nil {
-		return q.gated(gate, all), true
+		a = q.gated(gate, all)
+		a.addUnreadOf([]inspect.Placement{*gate})
+		return a, true
 	}
 	candidates := slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Manager })
 	isNever := placement.Overall(all) == inspect.Never
@@ -34,59 +36,15 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 		return a, false
 	}
 	a = q.among(manager, w, candidates)
-	// These answers depend on no placement.
-	if a.Reason != inspect.ReasonNotOffered && a.Reason != inspect.ReasonNoMirror {
-		a.Unchecked = unreadOf(candidates)
-		for _, u := range a.Unchecked {
-			a.Message += fmt.Sprintf(" Not read: %s.", strings.TrimPrefix(u.What, "worker "))
-		}
+	if a.Reason == inspect.ReasonNotOffered || a.Reason == inspect.ReasonNoMirror {
+		return a, true // These answers depend on no placement.
 	}
+	a.addNotRead(candidates)
+	a.addUnreadOf(candidates)
 	if len(a.Unchecked) > 0 && a.State == inspect.StateBlocked {
 		a.State = inspect.StateWaiting
 	}
-	if a.Reason == inspect.ReasonQuotaInUse {
-		a.Unchecked = append(a.Unchecked, unreadOrigins(candidates)...)
-	}
 	return a, true
-}
-
-// isUnread reports whether a placement has no verdict because something was
-// not read.
-func isUnread(p inspect.Placement) bool {
-	return p.Reason == inspect.NoContext || p.Reason == inspect.Unreadable
-}
-
-// unreadOf returns the clusters of placements that were not read.
-func unreadOf(all []inspect.Placement) []inspect.Unchecked {
-	var found []inspect.Unchecked
-	for _, p := range all {
-		if !isUnread(p) {
-			continue
-		}
-		u := inspect.Unchecked{What: "worker " + cmp.Or(p.Cluster, p.Context), Contexts: []string{}, Reason: p.Message, Cluster: true}
-		if p.Context != "" {
-			u.Contexts = []string{p.Context}
-		}
-		found = append(found, u)
-	}
-	return found
-}
-
-// unreadOrigins returns the origins of the first holders of quota if each of them may be an orphan,
-// otherwise nil: to wait for one that is none is enough.
-func unreadOrigins(all []inspect.Placement) []inspect.Unchecked {
-	var found []inspect.Unchecked
-	for _, p := range deciding(all) {
-		if len(p.Holders) == 0 {
-			continue
-		}
-		h := &p.Holders[0]
-		if len(h.OriginUnread) == 0 {
-			return nil
-		}
-		found = append(found, inspect.Unchecked{What: "origin of " + h.Namespace + "/" + h.Name, Contexts: h.OriginUnread, Reason: "these contexts were not read"})
-	}
-	return found
 }
 
 // gated returns the answer if the management cluster itself does not let the Job pass. If no

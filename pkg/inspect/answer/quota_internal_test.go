@@ -265,7 +265,7 @@ func TestUnreadOrigins(t *testing.T) {
 	for verdict, want := range map[inspect.Verdict]int{inspect.Waits: 1, inspect.Never: 0} {
 		p := *inspect.NewPlacement("hub")
 		p.Verdict, p.Holders = verdict, []inspect.Holder{{Namespace: "ml", Name: "old", OriginUnread: []string{"lost"}}}
-		found := unreadOrigins([]inspect.Placement{p})
+		found := unreadHolders([]inspect.Placement{p})
 		assert.Equal(t, len(found), want)
 		for _, u := range found {
 			assert.Equal(t, u.What, "origin of ml/old")
@@ -273,6 +273,6 @@ func TestUnreadOrigins(t *testing.T) {
 		}
 		other := *inspect.NewPlacement("worker")
 		other.Verdict, other.Holders = inspect.Waits, []inspect.Holder{{Namespace: "ml", Name: "owned"}}
-		assert.Equal(t, len(unreadOrigins([]inspect.Placement{p, other})), 0, "the Job can wait for another holder")
+		assert.Equal(t, len(unreadHolders([]inspect.Placement{p, other})), 0, "the Job can wait for another holder")
 	}
 }

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,4 +136,74 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 		}
 	}
 	a.Message += strings.Join(parts, "; ") + "."
+}
+
+// isUnread reports whether a placement has no verdict because something was
+// not read.
+func isUnread(p inspect.Placement) bool {
+	return p.Reason == inspect.NoContext || p.Reason == inspect.Unreadable
+}
+
+// isUndecided reports whether a placement has no verdict although its cluster could give one: an object
+// that Kueue ignores needs none, and a missing node says enough.
+func isUndecided(p inspect.Placement) bool {
+	return p.Verdict == inspect.Unknown && p.Reason != inspect.NoQueueLabel && p.Reason != inspect.NoNode
+}
+
+// unreadOf returns the clusters of placements that were not read.
+func unreadOf(all []inspect.Placement) []inspect.Unchecked { return uncheckedOn(all, isUnread) }
+
+// uncheckedOn returns the clusters of some placements as unchecked.
+func uncheckedOn(all []inspect.Placement, isUnchecked func(inspect.Placement) bool) []inspect.Unchecked {
+	var found []inspect.Unchecked
+	for i := range all {
+		p := &all[i]
+		if !isUnchecked(*p) {
+			continue
+		}
+		u := inspect.Unchecked{What: "verdict", Contexts: []string{}, Reason: p.Message, Cluster: !p.Manager}
+		if p.Cluster != "" {
+			u.What = "worker " + p.Cluster
+		}
+		if p.Context != "" {
+			u.Contexts = []string{p.Context}
+		}
+		found = append(found, u)
+	}
+	return found
+}
+
+// addUnreadOf adds what an answer depends on and the placements that decide it lack: their clusters, and
+// the origins of those who hold their quota.
+func (a *Answer) addUnreadOf(decisive []inspect.Placement) {
+	a.Unchecked = append(a.Unchecked, unreadOf(decisive)...)
+	if a.Reason == inspect.ReasonQuotaInUse {
+		a.Unchecked = append(a.Unchecked, unreadHolders(decisive)...)
+	}
+}
+
+// addNotRead mentions the clusters of candidates that were not read.
+func (a *Answer) addNotRead(candidates []inspect.Placement) {
+	for _, p := range candidates {
+		if isUnread(p) {
+			a.Message += fmt.Sprintf(" Not read: %s.", cmp.Or(p.Cluster, p.Context))
+		}
+	}
+}
+
+// unreadHolders returns the origins of the first holders of quota if each of them may be an orphan,
+// otherwise nil: to wait for one that is none is enough.
+func unreadHolders(all []inspect.Placement) []inspect.Unchecked {
+	var found []inspect.Unchecked
+	for _, p := range deciding(all) {
+		switch {
+		case len(p.Holders) == 0:
+		case len(p.Holders[0].OriginUnread) == 0:
+			return nil
+		default:
+			h := &p.Holders[0]
+			found = append(found, inspect.Unchecked{What: "origin of " + h.Namespace + "/" + h.Name, Contexts: h.OriginUnread, Reason: "these contexts were not read"})
+		}
+	}
+	return found
 }
