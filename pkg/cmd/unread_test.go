@@ -111,11 +111,14 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 // TestFixesForUnreadWorkers checks that trace and check give the same advice for a Job that fits on no
 // worker that was read, if another was not read: to read it. The Job may fit there as it is.
 func TestFixesForUnreadWorkers(t *testing.T) {
+	const rights = ". Roles to ask for: https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/rbac.md"
 	for name, tt := range map[string]struct {
 		args         []string
 		reason, want string
 	}{
-		"no context": {[]string{"--from", fleetWithout(t, "worker-2")}, "no context reaches tokyo", "add a context for tokyo to the kubeconfig"},
+		"no context":                {[]string{"--from", fleetWithout(t, "worker-2")}, "no context reaches tokyo", "add a context for tokyo to the kubeconfig"},
+		"its Jobs may not be read":  {[]string{"--from", fleetDenying(t, "worker-2", "jobs", "batch")}, "you may not read Jobs on worker-2", "get the right to read Jobs on worker-2" + rights},
+		"nor those of the smallest": {[]string{"--from", fleetDenying(t, "worker-1", "jobs", "batch")}, "you may not read Jobs on worker-1", "get the right to read Jobs on worker-1" + rights},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace := traced(t, util.ExitPartial, append([]string{"sweep", "-n", "ml"}, tt.args...)...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -21,6 +22,16 @@ func GrantRights(kubectl func(words ...string) command.Command, user string, rig
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role}, "rules": rules,
 	}))
 	return command.Say("%s, and then %s", create, kubectl("create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
+}
+
+// GetReadRights returns how a user gets the right to read kinds of objects in contexts.
+func GetReadRights(kinds string, contexts []string) command.Prose {
+	return command.Say("get the right to read %s on %s. %s", kinds, inspect.And(contexts), kubecontext.RightsHint)
+}
+
+// ShowReadError returns how to see why a resource of a context cannot be read.
+func ShowReadError(context, resource string) command.Prose {
+	return command.Say("see why: %s", command.Kubectl(context, "", "get", resource))
 }
 
 // shortHash returns a short text that differs for other users and other rules, so that the fix for

@@ -5,8 +5,10 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
@@ -51,7 +53,12 @@ type unread struct {
 	remedies []command.Prose
 	// hasReason is whether another worker shows why it does not admit the submission.
 	hasReason bool
+	refusals  []refusal
 }
+
+// refusal is what the user may not read in a context: names is what a message calls it, and kinds are
+// its kinds.
+type refusal struct{ context, names, kinds string }
 
 // unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
 func unreadOf(v *view.View, w *waiter) (u unread) {
@@ -73,9 +80,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		case v.Failed(context) == nil:
 			unselected = append(unselected, context)
 		default:
-			u.reasons = append(u.reasons, "cannot read "+context+": "+kubecontext.InContext(context, "", v.Failed(context)).Message())
-			u.remedies = append(u.remedies, command.Say("repair context %s, or the cluster behind it; check with: %s",
-				context, command.Kubectl(context, "", "get", "--raw", "/readyz")))
+			u.addFailed(context, v.Failed(context))
 		}
 	}
 	if len(unselected) > 0 {
@@ -83,11 +88,27 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.remedies = append(u.remedies, command.Say("select the workers, too: --contexts %s", strings.Join(append([]string{w.Manager.Context}, unselected...), ",")))
 	}
 	u.addParts(inPart)
+	u.addRefusals()
 	if names := strings.Join(lacking, ", "); names != "" {
 		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
 		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
 	}
 	return u
+}
+
+// addFailed adds a worker that could not be read.
+func (u *unread) addFailed(context string, err error) {
+	if denied, _ := kubecontext.DenialOf(err); denied.Resource != "" {
+		kinds := denied.Resource
+		if k, isKnown := delegation.KindNamed(denied.Resource); isKnown {
+			kinds = delegation.Plural(k.Kind)
+		}
+		u.refusals = append(u.refusals, refusal{context, kinds, kinds})
+		return
+	}
+	u.reasons = append(u.reasons, "cannot read "+context+": "+kubecontext.InContext(context, "", err).Message())
+	u.remedies = append(u.remedies, command.Say("repair context %s, or the cluster behind it; check with: %s",
+		context, command.Kubectl(context, "", "get", "--raw", "/readyz")))
 }
 
 // workerPart is a part of a worker that shows why a Job waits there.
@@ -106,8 +127,6 @@ func workerParts() []workerPart {
 
 // addParts adds workers whose Workloads or queues could not be read.
 func (u *unread) addParts(workers []*inspect.Facts) {
-	type refusal struct{ context, names, kinds string }
-	var refusals []refusal
 	for _, worker := range workers {
 		var names, kinds []string
 		for _, p := range workerParts() {
@@ -118,21 +137,24 @@ func (u *unread) addParts(workers []*inspect.Facts) {
 				names, kinds = append(names, p.name), append(kinds, p.kinds)
 			default:
 				u.reasons = append(u.reasons, p.name+" on "+worker.Context+" were not read: "+kubecontext.InContext(worker.Context, "", err).Message())
-				u.remedies = append(u.remedies, command.Say("see why: %s", command.Kubectl(worker.Context, "", "get", p.resource)))
+				u.remedies = append(u.remedies, advice.ShowReadError(worker.Context, p.resource))
 			}
 		}
 		if len(names) > 0 {
-			refusals = append(refusals, refusal{worker.Context, strings.Join(names, " and "), strings.Join(kinds, ", ")})
+			u.refusals = append(u.refusals, refusal{worker.Context, strings.Join(names, " and "), strings.Join(kinds, ", ")})
 		}
 	}
-	for _, group := range view.GroupBy(refusals, func(r refusal) string { return r.names }) {
+}
+
+// addRefusals adds what the user may not read, once for all contexts with the same refusal.
+func (u *unread) addRefusals() {
+	for _, group := range view.GroupBy(u.refusals, func(r refusal) string { return r.names }) {
 		contexts := make([]string, len(group.Values))
 		for i, r := range group.Values {
 			contexts[i] = r.context
 		}
-		on := inspect.And(contexts)
-		u.reasons = append(u.reasons, "you may not read "+group.Key+" on "+on)
-		u.remedies = append(u.remedies, command.Say("get the right to read %s on %s. %s", group.Values[0].kinds, on, kubecontext.RightsHint))
+		u.reasons = append(u.reasons, "you may not read "+group.Key+" on "+inspect.And(contexts))
+		u.remedies = append(u.remedies, advice.GetReadRights(group.Values[0].kinds, contexts))
 	}
 }
 
