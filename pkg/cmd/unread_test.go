@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,21 @@ func fleetWithout(t *testing.T, worker string) string {
 		}
 		return text + "\nkind: Snapshot" + tail
 	})
+}
+
+// fleetWithOther returns the example fleet with another cluster, in context other.
+func fleetWithOther(t *testing.T) string {
+	t.Helper()
+	const uid = "60665d2d-3a53-4b80-9155-430b902e7178"
+	dir := fleetCopy(t, func(contexts string) string {
+		blocks := strings.Split(contexts, "\n- ca: ")
+		renamed := strings.NewReplacer("name: worker-1", "name: other", "worker-1.yaml", "other.yaml", ":32759", ":32799", "2d2cce9c", "00000000",
+			"59665d2d-3a53-4b80-9155-430b902e7178", uid, "objects: 47", "objects: 1").Replace(blocks[2])
+		return strings.Join(slices.Insert(blocks, 1, renamed), "\n- ca: ")
+	})
+	objects := "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Namespace, metadata: {name: kube-system, uid: " + uid + "}}\n"
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "other.yaml"), []byte(objects), 0o600))
+	return dir
 }
 
 // traced returns the trace that a command prints as JSON.
@@ -111,11 +127,15 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 // TestFixesForUnreadWorkers checks that trace and check give the same advice for a Job that fits on no
 // worker that was read, if another was not read: to read it. The Job may fit there as it is.
 func TestFixesForUnreadWorkers(t *testing.T) {
+	const all = "select the workers, too: --contexts management,worker-1,worker-2"
 	const rights = ". Roles to ask for: https://github.com/jobmanagedby/kubectl-jobmanagedby/blob/main/docs/rbac.md"
 	for name, tt := range map[string]struct {
 		args         []string
 		reason, want string
 	}{
+		"a worker is not selected":  {[]string{"--from", exampleFleet, "--contexts", "management,worker-1"}, "worker-2 is not selected", all},
+		"nor the other one":         {[]string{"--from", exampleFleet, "--contexts", "management,worker-2"}, "worker-1 is not selected", all},
+		"another cluster stays":     {[]string{"--from", fleetWithOther(t), "--contexts", "management,other,worker-1"}, "worker-2 is not selected", all + ",other"},
 		"no context":                {[]string{"--from", fleetWithout(t, "worker-2")}, "no context reaches tokyo", "add a context for tokyo to the kubeconfig"},
 		"its Jobs may not be read":  {[]string{"--from", fleetDenying(t, "worker-2", "jobs", "batch")}, "you may not read Jobs on worker-2", "get the right to read Jobs on worker-2" + rights},
 		"nor those of the smallest": {[]string{"--from", fleetDenying(t, "worker-1", "jobs", "batch")}, "you may not read Jobs on worker-1", "get the right to read Jobs on worker-1" + rights},

@@ -120,6 +120,15 @@ func (v *View) Failed(context string) error {
 	return nil
 }
 
+// Selected returns the contexts that were asked.
+func (v *View) Selected() []string {
+	names := make([]string, len(v.inventory.Clusters))
+	for i, f := range v.inventory.Clusters {
+		names[i] = f.Context
+	}
+	return names
+}
+
 // UnreadContexts returns the contexts that were not asked or did not answer.
 func (v *View) UnreadContexts() []string { return v.inventory.UnreadContexts() }
 

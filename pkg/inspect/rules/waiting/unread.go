@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -62,10 +63,13 @@ type refusal struct{ context, names, kinds string }
 
 // unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
 func unreadOf(v *view.View, w *waiter) (u unread) {
-	var lacking, unselected []string
+	var lacking, unselected, offered []string
 	var inPart []*inspect.Facts
 	for _, name := range offeredNames(v, w) {
 		worker, context := v.Worker(w.Manager, name)
+		if context != "" {
+			offered = append(offered, context)
+		}
 		switch {
 		case view.IsFalse(v.Connection(w.Manager, name)):
 			u.hasReason = true
@@ -85,7 +89,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	}
 	if len(unselected) > 0 {
 		u.reasons = append(u.reasons, inspect.AreNotSelected(unselected))
-		u.remedies = append(u.remedies, command.Say("select the workers, too: --contexts %s", strings.Join(append([]string{w.Manager.Context}, unselected...), ",")))
+		u.remedies = append(u.remedies, command.Say("select the workers, too: --contexts %s", strings.Join(selection(v, w.Manager, offered), ",")))
 	}
 	u.addParts(inPart)
 	u.addRefusals()
@@ -94,6 +98,17 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
 	}
 	return u
+}
+
+// selection returns the selected contexts and those of workers: first the manager and its workers.
+func selection(v *view.View, manager *inspect.Facts, workers []string) []string {
+	var all []string
+	for _, context := range slices.Concat([]string{manager.Context}, workers, v.Selected()) {
+		if !slices.Contains(all, context) {
+			all = append(all, context)
+		}
+	}
+	return all
 }
 
 // addFailed adds a worker that could not be read.
