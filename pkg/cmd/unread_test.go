@@ -158,6 +158,23 @@ func TestFixesForUnreadWorkers(t *testing.T) {
 	}
 }
 
+// TestHolderUnread checks that the right to see who holds the lacking quota comes before a change of that
+// quota: an orphan may hold it.
+func TestHolderUnread(t *testing.T) {
+	dir := fleetDenying(t, "worker-2", "workloads", "kueue.x-k8s.io")
+	trace := traced(t, util.ExitPartial, "finetune", "-n", "vision", "--from", dir)
+	assert.DeepEqual(t, trace.Unchecked, []inspect.Unchecked{{
+		What: "Workloads", Contexts: []string{"worker-2"},
+		Reason: "workloads of all namespaces could not be read: dev may not list workloads.kueue.x-k8s.io in all namespaces",
+	}})
+	out, _, code := run(t, "check", "finetune", "-n", "vision", "--grace", "0s", "-o", "json", "--from", dir)
+	assert.Equal(t, code, util.ExitPartial)
+	var list inspect.FindingList
+	assert.NilError(t, json.Unmarshal([]byte(out), &list))
+	assert.DeepEqual(t, list.Items[0].Fixes[0], trace.Fixes[0])
+	assert.Assert(t, strings.HasPrefix(trace.Fixes[0].Text, "get the right to read Workloads on worker-2. "), trace.Fixes[0].Text)
+}
+
 // TestOrphanIfOtherWorkerUnread checks that a holder is an orphan although the Workloads of another worker
 // may not be read: only those on managers show that.
 func TestOrphanIfOtherWorkerUnread(t *testing.T) {

@@ -74,6 +74,8 @@ type Placement struct {
 	Flavors []FlavorTried `json:"flavors"`
 	// Holders are the Workloads that hold the missing quota, the largest first.
 	Holders []Holder `json:"holders"`
+	// HoldersUnread is why the Workloads that hold the missing quota are unknown; nil if they are known.
+	HoldersUnread error `json:"-"`
 	// Position is the Job's position in the queue there; null if unknown.
 	Position *QueuePosition `json:"position"`
 	// StartsBy is when the Job starts there at the latest, if no Job of higher priority arrives and

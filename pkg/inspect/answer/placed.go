@@ -12,6 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -179,8 +180,8 @@ func (q *Question) never(all []inspect.Placement) Answer {
 }
 
 // fixesFor returns what would help on some clusters, best first: deleting
-// orphans that hold the quota or, without orphans, waiting for its holder.
-// The smallest changes follow.
+// orphans that hold the quota or, without orphans, waiting for its holder, or
+// the right to see it. The smallest changes follow.
 func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 	var fixes []command.Fix
 	for i := range all {
@@ -191,12 +192,7 @@ func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 		}
 	}
 	if len(fixes) == 0 {
-		for i := range all {
-			if p := &all[i]; p.Verdict == inspect.Waits && len(p.Holders) > 0 {
-				fixes = append(fixes, q.holderFixes(p)...)
-				break
-			}
-		}
+		fixes = q.waitFixes(all)
 	}
 	return append(fixes, q.changes(all)...)
 }
@@ -208,6 +204,29 @@ func (q *Question) fixesIfRead(all []inspect.Placement) []command.Fix {
 		return nil
 	}
 	return q.fixesFor(all)
+}
+
+// waitFixes returns how the quota that a Job lacks gets free on the first cluster whose holders are
+// known. If none are, it returns how to see them.
+func (q *Question) waitFixes(all []inspect.Placement) (fixes []command.Fix) {
+	var refused []string
+	for i := range all {
+		p := &all[i]
+		switch {
+		case p.Verdict != inspect.Waits:
+		case len(p.Holders) > 0:
+			return q.holderFixes(p)
+		case p.HoldersUnread == nil:
+		case kubecontext.IsRefused(p.HoldersUnread):
+			refused = append(refused, p.Context)
+		default:
+			fixes = append(fixes, advice.ShowReadError(p.Context, kueue.Resource("Workload")).Reached(q.Reach).Fixes()...)
+		}
+	}
+	if len(refused) > 0 {
+		fixes = append(advice.GetReadRights(unreadWorkloads, refused).Fixes(), fixes...)
+	}
+	return fixes
 }
 
 // changes returns the changes of placements as fixes, smallest first and

@@ -174,7 +174,7 @@ func uncheckedOn(all []inspect.Placement, isUnchecked func(inspect.Placement) bo
 }
 
 // addUnreadOf adds what an answer depends on and the placements that decide it lack: their clusters, and
-// the origins of those who hold their quota.
+// who holds their quota.
 func (a *Answer) addUnreadOf(decisive []inspect.Placement) {
 	a.Unchecked = append(a.Unchecked, unreadOf(decisive)...)
 	if a.Reason == inspect.ReasonQuotaInUse {
@@ -191,12 +191,16 @@ func (a *Answer) addNotRead(candidates []inspect.Placement) {
 	}
 }
 
-// unreadHolders returns the origins of the first holders of quota if each of them may be an orphan,
-// otherwise nil: to wait for one that is none is enough.
+// unreadHolders returns the origins of the first holders of quota that may be orphans, and the Workloads
+// of clusters whose holders are unknown. It is nil if a holder is known that is no orphan: to wait for
+// that one is enough.
 func unreadHolders(all []inspect.Placement) []inspect.Unchecked {
 	var found []inspect.Unchecked
 	for _, p := range deciding(all) {
 		switch {
+		case p.HoldersUnread != nil:
+			why := kubecontext.InContext(p.Context, "", p.HoldersUnread).Cause()
+			found = append(found, inspect.Unchecked{What: unreadWorkloads, Contexts: []string{p.Context}, Reason: why})
 		case len(p.Holders) == 0:
 		case len(p.Holders[0].OriginUnread) == 0:
 			return nil

@@ -202,7 +202,7 @@ func disconnect(p *inspect.Placement, manager *inspect.Facts, active *metav1.Con
 	if p.Reason == inspect.NoNode {
 		return // The connection would not help.
 	}
-	p.Changes, p.Holders, p.StartsBy = []inspect.PlacementChange{}, []inspect.Holder{}, nil
+	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy = []inspect.PlacementChange{}, []inspect.Holder{}, nil, nil
 	if p.Verdict == inspect.Never {
 		return
 	}

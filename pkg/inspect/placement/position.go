@@ -274,8 +274,8 @@ func (s *site) waits(result *assignment) {
 	}
 	preempted := s.victims(result)
 	s.Holders = s.holders(fr, preempted.from)
-	if err := s.capacity.Gaps[inspect.PartClaims]; err != nil {
-		text += "; holder unknown: " + s.because(err)
+	if s.HoldersUnread = s.capacity.Gaps[inspect.PartClaims]; s.HoldersUnread != nil {
+		text += "; holder unknown: " + s.because(s.HoldersUnread)
 	}
 	var names, preemptible []string
 	for _, h := range s.Holders {
