@@ -197,15 +197,17 @@ func TestCancelFinds(t *testing.T) {
 }
 
 // TestCancelWithFewRights has a user who can list Jobs in one namespace only. Cancel deletes the
-// mirror recorded there and reports what it did not search. Without a record, it refuses.
+// mirror recorded there and reports what it did not search. Without a record, no mirror was created, and
+// cancel searches the Job's own namespace. If the record names another one, it refuses.
 func TestCancelWithFewRights(t *testing.T) {
 	server := dispatchtest.NewServer(t)
 	job := jobNamed("train", "u", nil)
 	job.SetLabels(map[string]string{delegation.OriginUIDLabel: "origin"})
 	server.Create(t, delegation.Job().Resource, job)
 	server.Namespaces = map[string]string{"ml": "n"}
+	isDenied := func(path string) bool { return path == "/apis/batch/v1/jobs" }
 	server.Before = func(r *http.Request) *apierrors.StatusError {
-		if r.URL.Path == "/apis/batch/v1/jobs" {
+		if isDenied(r.URL.Path) {
 			return errForbidden
 		}
 		return nil
@@ -230,8 +232,15 @@ func TestCancelWithFewRights(t *testing.T) {
 	assert.Equal(t, len(x.mirrors), 1)
 	assert.Equal(t, len(messages), 1)
 	assert.Assert(t, strings.HasPrefix(messages[0], "not searched for mirrors: other namespaces than ml in context \"w\": "), messages[0])
-	_, _, err = find("")
+	x, messages, err = find("")
+	assert.NilError(t, err)
+	assert.Equal(t, len(x.mirrors), 1)
+	assert.Assert(t, strings.HasPrefix(messages[0], "not searched for mirrors: other namespaces than ml in context \"w\": "), messages[0])
+	server.Namespaces["far"] = "f"
+	isDenied = func(path string) bool { return path == "/apis/batch/v1/jobs" || strings.HasPrefix(path, "/apis/batch/v1/namespaces/far/") }
+	_, _, err = find("unknown+f/far/train/x")
 	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context \"w\": ")
+	assert.ErrorContains(t, err, ". End the job and leave its mirrors with --abandon-mirror")
 }
 
 // TestCancelChooses checks that a mirror is deleted through a context with the right to do so.

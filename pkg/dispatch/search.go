@@ -124,19 +124,21 @@ func SearchContexts(ctx context.Context, routes []*fleet.Cluster, k delegation.K
 
 // isSettled reports whether an incomplete search has covered every place where the record allows
 // a mirror. Either the record names places on this cluster, and their namespaces were searched;
-// or it names only places on other clusters.
-func (s *SearchResult) isSettled(c *fleet.Cluster, r Record, originUID string) bool {
+// or it names only places on other clusters. A record without places means that no dispatcher has
+// created a mirror, because the Lease names the place first. Then the origin's own namespace suffices.
+func (s *SearchResult) isSettled(c *fleet.Cluster, r Record, origin Ref) bool {
 	if !s.isPartial() {
 		// Finding the recorded mirror identifies a cluster even if its namespaces cannot be read.
 		isNamed := func(m FoundMirror) bool { return string(m.Object.GetUID()) == r.Mirror.UID }
-		return s.IsComplete() || kubecontext.IsUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[originUID], isNamed)
+		return s.IsComplete() || kubecontext.IsUnidentified(s.Err) && slices.ContainsFunc(s.Mirrors[origin.UID], isNamed)
 	}
-	for _, p := range r.Places() {
+	places := r.Places()
+	for _, p := range places {
 		if p.On(c.Identity()) != delegation.CertainlyOther && !slices.Contains(s.Namespaces, p.Namespace) {
 			return false
 		}
 	}
-	return len(r.Places()) > 0
+	return len(places) > 0 || slices.Contains(s.Namespaces, origin.Namespace)
 }
 
 // Find returns the objects of a kind in a namespace that match a label selector and belong to the
@@ -172,6 +174,7 @@ func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Uns
 		return context.Cause(ctx)
 	}
 	unsearched, partly := x.collect(searches, record)
+	way := x.narrower(searches)
 	for _, p := range record.Places() {
 		isSettled, err := x.checkPlace(ctx, p, searches)
 		if err != nil {
@@ -182,10 +185,13 @@ func (x *cancellation) findMirrors(ctx context.Context, origin *unstructured.Uns
 			if !slices.Contains(unsearched, place) {
 				unsearched = append(unsearched, place)
 			}
+			if x.Only != "" {
+				way = allContexts
+			}
 		}
 	}
 	if len(unsearched) > 0 {
-		return x.refuse(unsearched)
+		return x.refuse(unsearched, way)
 	}
 	for _, place := range partly {
 		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say("not searched for mirrors: %s", place))})
@@ -226,7 +232,7 @@ func (x *cancellation) collect(searches []*SearchResult, record Record) (unsearc
 		x.add(s.Mirrors[x.ref.UID]...)
 		switch {
 		case s.IsComplete():
-		case s.isSettled(x.Workers[i], record, x.ref.UID) && record.LeaseErr == nil:
+		case s.isSettled(x.Workers[i], record, x.ref) && record.LeaseErr == nil:
 			partly = append(partly, s.String())
 		default:
 			unsearched = append(unsearched, s.String())
@@ -278,8 +284,24 @@ func (x *cancellation) checkPlace(ctx context.Context, p delegation.Place, searc
 	return isSettled, nil
 }
 
-// refuse returns the error that lists the places that were not searched.
-func (x *cancellation) refuse(unsearched []string) error {
+// allContexts is the advice if --to may exclude the context of a mirror.
+const allContexts = "Without --to, all contexts are searched"
+
+// narrower returns the advice to change --to; "" if that changes nothing. It does if a whole context
+// was not searched.
+func (x *cancellation) narrower(searches []*SearchResult) string {
+	isWhole := len(x.Unreached) > 0 || slices.ContainsFunc(searches, func(s *SearchResult) bool { return !s.IsComplete() && !s.isPartial() })
+	switch {
+	case !isWhole:
+		return ""
+	case x.Only != "":
+		return allContexts
+	}
+	return "Limit the search with --to"
+}
+
+// refuse returns the error that lists the places that were not searched. way is the advice of narrower.
+func (x *cancellation) refuse(unsearched []string, way string) error {
 	unchanged := "nothing was changed"
 	if len(x.mirrors) > 0 {
 		var found []string
@@ -288,14 +310,16 @@ func (x *cancellation) refuse(unsearched []string) error {
 		}
 		unchanged = fmt.Sprintf("nothing was changed, although mirrors were found (%s)", strings.Join(found, ", "))
 	}
-	limit := "Limit the search with --to"
-	if x.Only != "" {
-		limit = "Without --to, all contexts are searched"
+	end := fmt.Sprintf("nd the %s and leave its mirrors with --abandon-mirror", strings.ToLower(x.kind.Kind))
+	if way == "" {
+		end = "E" + end
+	} else {
+		end = way + ", or e" + end
 	}
 	return &UnsearchedError{
 		Origin: x.ref, On: contextsOfMirrors(x.mirrors),
-		text: fmt.Sprintf("%s may have a mirror that was not found; %s. Not searched: %s. %s, or end the %s and leave its mirrors with --abandon-mirror",
-			x.ref.WithKind(), unchanged, strings.Join(unsearched, "; "), limit, strings.ToLower(x.kind.Kind)),
+		text: fmt.Sprintf("%s may have a mirror that was not found; %s. Not searched: %s. %s",
+			x.ref.WithKind(), unchanged, strings.Join(unsearched, "; "), end),
 	}
 }
 
