@@ -26,10 +26,12 @@ type Judgment interface {
 }
 
 // Advise gives findings about the quota of one Job the message and the fixes
-// of its answer, so that both agree. It changes findings in place. The trace
-// must have its answer.
+// of its answer, so that both agree, and what the Job holds. It changes findings
+// in place. The trace must have its answer.
 func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 	t := q.Trace
+	q.nameLimits(findings)
+	q.addCost(findings)
 	if !q.isAboutQuota() {
 		return
 	}

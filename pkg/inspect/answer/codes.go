@@ -32,8 +32,15 @@ func IsAboutQuota(code string) bool {
 	return slices.Contains([]string{"JM019", view.NeverAdmitted, view.BehindOthers}, code)
 }
 
-// HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, or on the
-// ResourceFlavors that an inactive ClusterQueue lacks.
-func HasQuotaFixes(code string) bool {
-	return IsAboutQuota(code) || slices.Contains([]string{"JM027", "JM128"}, code)
+// heldOtherwise is the code of a Workload that waits for something else than its queue and quota.
+const heldOtherwise = "JM116"
+
+// isAdvised reports whether placements add to findings of a code: the reason, the fixes, or what the Job
+// holds.
+func isAdvised(code string) bool {
+	return IsAboutQuota(code) || code == heldOtherwise || code == "JM027"
 }
+
+// HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, on LimitRanges, or on
+// the ResourceFlavors that an inactive ClusterQueue lacks.
+func HasQuotaFixes(code string) bool { return isAdvised(code) || code == "JM128" }

@@ -17,10 +17,10 @@ type lot struct {
 	jobs     []inspect.Ref
 }
 
-// lotsOf returns the Jobs of a finding about quota that need advice, equal ones together: all Jobs that
+// lotsOf returns the Jobs of a finding that need advice, equal ones together: all Jobs that
 // wait behind others, otherwise the first one.
 func lotsOf(v *inspect.Inventory, pairs map[inspect.Ref]inspect.Pair, f *inspect.Finding) []lot {
-	if !IsAboutQuota(f.Code) || len(f.Jobs) == 0 {
+	if !isAdvised(f.Code) || len(f.Jobs) == 0 {
 		return nil
 	}
 	jobs := f.Jobs

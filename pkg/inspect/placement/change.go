@@ -2,7 +2,6 @@ package placement
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -159,62 +158,4 @@ func amountOf(h inspect.Holder) capacity.Amount {
 		return 0
 	}
 	return capacity.AmountOf(h.Resource, q)
-}
-
-// refusedByLimits returns why the namespace refuses the Pods, "" if it does
-// not.
-func (s *site) refusedByLimits(all []podSetDemand) string {
-	for i := range all {
-		spec := &all[i].set.Template.Spec
-		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-			for c := range containers {
-				if why := refused(&containers[c], limitsOf(s.capacity, s.request.Namespace)); why != "" {
-					return fmt.Sprintf("container %s %s", containers[c].Name, why)
-				}
-			}
-		}
-	}
-	return ""
-}
-
-// aboveMaximum returns which limit of a container a LimitRange does not allow, "" if it allows all. Kueue
-// and the API server compare limits with the maximum, like requests.
-func aboveMaximum(own corev1.ResourceList, limits []corev1.LimitRange) string {
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		limit := own[name]
-		for i := range limits {
-			for _, item := range limits[i].Spec.Limits {
-				if most, ok := item.Max[name]; ok && item.Type == corev1.LimitTypeContainer && limit.Cmp(most) > 0 {
-					return fmt.Sprintf("has a limit of %s %s; LimitRange %s allows at most %s", limit.String(), name, limits[i].Name, most.String())
-				}
-			}
-		}
-	}
-	return ""
-}
-
-func refused(c *corev1.Container, limits []corev1.LimitRange) string {
-	if why := aboveMaximum(c.Resources.Limits, limits); why != "" {
-		return why
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Resources.Requests)) {
-		request := c.Resources.Requests[name]
-		if limit, ok := c.Resources.Limits[name]; ok && request.Cmp(limit) > 0 {
-			return fmt.Sprintf("requests %s %s, above its own limit of %s", request.String(), name, limit.String())
-		}
-		for i := range limits {
-			for _, item := range limits[i].Spec.Limits {
-				if item.Type != corev1.LimitTypeContainer {
-					continue
-				}
-				if most, ok := item.Max[name]; ok && request.Cmp(most) > 0 {
-					return fmt.Sprintf("requests %s %s; LimitRange %s allows at most %s", request.String(), name, limits[i].Name, most.String())
-				}
-				if least, ok := item.Min[name]; ok && request.Cmp(least) < 0 {
-					return fmt.Sprintf("requests %s %s; LimitRange %s demands at least %s", request.String(), name, limits[i].Name, least.String())
-				}
-			}
-		}
-	}
-	return ""
 }

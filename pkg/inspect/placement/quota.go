@@ -22,8 +22,8 @@ func (s *site) judgeQuota() bool {
 	}
 	request, ways := s.request.withOverhead(s.Context), possibleRules(s.facts.Kueue)
 	all := request.demands(s.capacity, s.reportedRequests(), ways[0])
-	if problem := s.refusedByLimits(all); problem != "" {
-		return s.decide(inspect.Never, inspect.OutsideLimits, "%s", problem)
+	if o := s.refusedByLimits(all); o != nil {
+		return s.refuseByLimits(o)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.rate}
 	result, all, fewer := s.assign(a, all)

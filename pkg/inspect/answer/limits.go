@@ -1,0 +1,44 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// nameLimits gives findings about invalid requests the reason and the fixes of the placements that a
+// LimitRange refuses. Kueue names no LimitRange, and calls its default limit the container's own.
+func (q *Question) nameLimits(findings []inspect.Finding) {
+	for i := range findings {
+		f := &findings[i]
+		if f.Code != heldOtherwise || !q.isAboutPair(f) {
+			continue
+		}
+		refusing := slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool {
+			isRefused := p.Reason == inspect.OutsideLimits && p.Wait != nil && p.Wait.Reason == kueue.ReasonMisconfigured
+			return !isRefused || !strings.Contains(f.Message, p.Wait.Text())
+		})
+		if len(refusing) == 0 {
+			continue
+		}
+		name := func(text string) string { return strings.ReplaceAll(text, refusing[0].Wait.Text(), refusing[0].Message) }
+		f.Message = name(f.Message)
+		for r, clause := range f.Clauses {
+			f.Clauses[r] = name(clause)
+		}
+		f.Fixes = q.changes(refusing)
+		f.Remedy = string(command.Alternatives(f.Fixes))
+	}
+}
+
+// addCost adds what a Job that no cluster can run holds, to findings about that Job alone.
+func (q *Question) addCost(findings []inspect.Finding) {
+	for i := range findings {
+		if f := &findings[i]; q.Trace.Cost != nil && isAdvised(f.Code) && len(f.Jobs) == 1 && q.isAboutPair(f) {
+			f.Cost = q.Trace.Cost
+		}
+	}
+}
