@@ -191,7 +191,7 @@ func (s *PodShortage) Why() string {
 }
 
 // refusedPod matches the beginning of a refusal (kubernetes: pkg/controller/controller_utils.go).
-var refusedPod = regexp.MustCompile(`^Error creating: (pods? "[^"]*" is forbidden: )?`)
+var refusedPod = regexp.MustCompile(`^pods? "[^"]*" is forbidden: `)
 
 // PreemptedReason is the reason of Kueue's event that says which Workload preempted this one.
 const PreemptedReason = "Preempted"

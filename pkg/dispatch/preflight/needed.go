@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 )
 
 // Needed is an object of a namespace without which Pods there do not start.
@@ -47,7 +48,7 @@ func neededBy(references []reference, templates []pods) []Needed {
 		}
 	}
 	for _, t := range templates {
-		if account := t.spec.ServiceAccountName; account != "" && account != defaultAccount {
+		if account := t.spec.ServiceAccountName; account != "" && account != refusal.DefaultAccount {
 			add("ServiceAccount", account)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 )
 
 // dryRun is the result of creating a Pod in a dry run.
@@ -141,7 +142,7 @@ func (c *check) admit(ctx context.Context, pod *unstructured.Unstructured) (admi
 // lacksDefaultAccount reports whether a Pod was refused because the namespace has no default
 // ServiceAccount yet.
 func lacksDefaultAccount(problems []Problem, namespace string) bool {
-	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Object == named("ServiceAccount", namespace, defaultAccount) })
+	return slices.ContainsFunc(problems, func(p Problem) bool { return p.Object == named("ServiceAccount", namespace, refusal.DefaultAccount) })
 }
 
 // removeReference removes the reference to a missing object from a Pod, and reports whether there
@@ -152,7 +153,7 @@ func removeReference(pod *unstructured.Unstructured, missing Object) bool {
 		"PriorityClass":  {"priorityClassName", "priority", "preemptionPolicy"},
 		"RuntimeClass":   {"runtimeClassName", "overhead"},
 	}[missing.Kind]
-	if len(fields) == 0 || missing == named("ServiceAccount", pod.GetNamespace(), defaultAccount) {
+	if len(fields) == 0 || missing == named("ServiceAccount", pod.GetNamespace(), refusal.DefaultAccount) {
 		return false
 	}
 	had, _, _ := unstructured.NestedString(pod.Object, "spec", fields[0])

@@ -20,6 +20,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
 
@@ -122,12 +123,12 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 // isOwnQuota reports whether a quota excludes the new Job only because it still counts the old
 // one. A quota that is too small for the new Job alone excludes it for good.
 func isOwnQuota(err error) bool {
-	m := regexp.MustCompile(preflight.ExceededQuota).FindStringSubmatch(kubecontext.Objection(err))
+	m := regexp.MustCompile(refusal.ExceededQuota).FindStringSubmatch(kubecontext.Objection(err))
 	if m == nil || !apierrors.IsForbidden(err) {
 		return false
 	}
-	used, limits := preflight.Quantities(m[3]), preflight.Quantities(m[4])
-	for name, requested := range preflight.Quantities(m[2]) {
+	used, limits := refusal.Quantities(m[3]), refusal.Quantities(m[4])
+	for name, requested := range refusal.Quantities(m[2]) {
 		limit, isLimited := limits[name]
 		if use := used[name]; !isLimited || use.Cmp(limit) > 0 || requested.Cmp(limit) > 0 {
 			return false

@@ -24,7 +24,9 @@ func (q *Question) nameLimits(findings []inspect.Finding) {
 		if len(refusing) == 0 {
 			continue
 		}
-		name := func(text string) string { return strings.ReplaceAll(text, refusing[0].Wait.Text(), refusing[0].Message) }
+		name := func(text string) string {
+			return strings.ReplaceAll(text, refusing[0].Wait.Text(), refusing[0].Message)
+		}
 		f.Message = name(f.Message)
 		for r, clause := range f.Clauses {
 			f.Clauses[r] = name(clause)

@@ -35,7 +35,7 @@ func TestPods(t *testing.T) {
 	rejected := &inspect.Event{Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: "FailedCreate", Message: "exceeded quota", Time: time.Unix(0, 0)}
 	refused := &inspect.Event{
 		Kind: "Job", Namespace: "ml", Name: "train", UID: "1", Warning: true, Reason: inspect.FailedCreate, Time: time.Unix(9, 0),
-		Message: `Error creating: pods "train-x7k" is forbidden: exceeded quota: few, used: pods=1`,
+		Message: `pods "train-x7k" is forbidden: exceeded quota: few, used: pods=1`,
 	}
 	later := &inspect.Pod{UID: "l", JobUID: "1", Node: "n", Phase: corev1.PodRunning, CreationTimestamp: metav1.Unix(10, 0)}
 	for name, tt := range map[string]struct {

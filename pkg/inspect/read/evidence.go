@@ -3,6 +3,7 @@ package read
 import (
 	"context"
 	"maps"
+	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -170,7 +171,7 @@ func readEvent(o *corev1.Event) *inspect.Event {
 	e := &inspect.Event{
 		ID: o.Name, Kind: o.InvolvedObject.Kind, Namespace: o.InvolvedObject.Namespace, Name: o.InvolvedObject.Name,
 		UID: string(o.InvolvedObject.UID), Warning: o.Type == corev1.EventTypeWarning,
-		Reason: o.Reason, Message: o.Message, Time: o.LastTimestamp.Time, Count: max(1, o.Count),
+		Reason: o.Reason, Message: messageOf(o), Time: o.LastTimestamp.Time, Count: max(1, o.Count),
 	}
 	// Events of events.k8s.io leave the older fields empty.
 	if e.Time.IsZero() {
@@ -183,6 +184,12 @@ func readEvent(o *corev1.Event) *inspect.Event {
 		e.Time = o.CreationTimestamp.Time
 	}
 	return e
+}
+
+// messageOf returns the message of an event without what its recorder and controllers put before it
+// (client-go: tools/events, EventAggregator; kubernetes: pkg/controller/controller_utils.go).
+func messageOf(o *corev1.Event) string {
+	return strings.TrimPrefix(strings.TrimPrefix(o.Message, "(combined from similar events): "), "Error creating: ")
 }
 
 // leaseObject has the needed fields of a Lease.

@@ -143,7 +143,7 @@ func commandsIn(t *testing.T, findings []inspect.Finding) [][]string {
 // options are the options that commands in remedies use. Any other word that
 // begins with a dash does not come from us.
 var options = regexp.MustCompile(`^(-n|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig|server-side|to|namespace-to|new-mirror|managed-by|queue|force|as|raw|type|subresource|all|overwrite|replicas|` +
-	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous|for)(=.*)?)$`)
+	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous|for|value)(=.*)?)$`)
 
 // verbs are the verbs that commands use.
 var verbs = []string{

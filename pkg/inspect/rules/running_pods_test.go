@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -218,20 +219,31 @@ func TestPodsFail(t *testing.T) {
 	assert.Equal(t, found[0].Remedy, "read the logs of its Pods: `kubectl jobs-managedby logs train -n default --context kwok-mgr`")
 }
 
-// TestMissingPriorityClass checks that a refusal that names a missing PriorityClass has the fix to create
-// it, in no namespace.
-func TestMissingPriorityClass(t *testing.T) {
-	base := "service-account-missing-on-workers"
-	var edits []edit
-	for _, e := range (testCase{base: base}).make(t).Facts("kwok-w1").Events {
-		if e.Reason == inspect.FailedCreate {
-			edits = append(edits, patch("kwok-w1", "Event/"+e.ID, `{message: 'Error creating: pods "train-" is forbidden: no PriorityClass with name high was found'}`))
-		}
-	}
+// TestRefusedPods checks that the fix of refused Pods is the one of preflight.
+func TestRefusedPods(t *testing.T) {
+	const base = "service-account-missing-on-workers"
 	rule, _ := rules.ByCode("JM049")
-	found := judge(t, testCase{base: base, edits: edits}.make(t), []rules.Rule{rule}, 0)
-	assert.Equal(t, len(found), 1)
-	assert.Equal(t, found[0].Remedy, "create PriorityClass high on kwok-w1, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr get priorityclass high -o yaml`")
+	for refusal, remedy := range map[string]string{
+		"no PriorityClass with name high was found": "remove priorityClassName from the Job, or have the class created: `kubectl --context kwok-w1 create priorityclass high --value=VALUE`",
+		`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)`: "set the named fields in the Job, choose another namespace, or " +
+			"allow Pods of level baseline there: `kubectl --context kwok-w1 label --overwrite namespace default pod-security.kubernetes.io/enforce=baseline`",
+		`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`:         "set the named fields in the Job, choose another namespace, or ask the administrator of the namespace to allow such Pods",
+		`ValidatingAdmissionPolicy "team" with binding "team" denied request: no team label`: "change the Job so that it is accepted, or ask an administrator to change the policy",
+		`no PriorityClass with name $(x) was found`:                                          "change the Job so that it is accepted, or ask an administrator to change the policy",
+	} {
+		var edits []edit
+		for _, e := range (testCase{base: base}).make(t).Facts("kwok-w1").Events {
+			if e.Reason == inspect.FailedCreate {
+				message, err := json.Marshal(`(combined from similar events): Error creating: pods "train-" is forbidden: ` + refusal)
+				assert.NilError(t, err)
+				edits = append(edits, patch("kwok-w1", "Event/"+e.ID, fmt.Sprintf("{message: %s}", message)))
+			}
+		}
+		found := judge(t, testCase{base: base, edits: edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Equal(t, found[0].Remedy, remedy)
+		assert.Assert(t, strings.Contains(found[0].Message, `cannot create Pods: pods "train-" is forbidden: `+refusal), found[0].Message)
+	}
 }
 
 // TestRefusedIsNotIgnored checks that a controller that reports why it cannot

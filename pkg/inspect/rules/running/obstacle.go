@@ -11,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 )
 
 // sighting describes the obstacle of the Pods of a mirror, and how to remove it. origin is nil if it is
@@ -23,15 +24,15 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
 	}
 	if b.pod == "" {
-		b.describeRefusal(&s, origin, mirror)
+		b.describeRefusal(v, &s, origin, mirror)
 	} else {
 		b.describePods(v, &s, origin, mirror)
 	}
 	switch kind {
 	case "":
-	case "serviceaccount":
-		s.Remedy = command.Kubectl(mirror.Context, mirror.Namespace, "create", "serviceaccount", name).Prose()
-	case "priorityclass", "runtimeclass":
+	case "serviceaccount", "priorityclass":
+		// The refusal has the fix.
+	case "runtimeclass":
 		s.Remedy = createMissing(command.Say("create %s %s on %s", kindNames()[kind], name, mirror.Context), origin, false, kind, name)
 	default:
 		s.Remedy = createMissing(command.Say("create %s %s in namespace %s of %s", kindNames()[kind], name, mirror.Namespace, mirror.Context), origin, true, kind, name)
@@ -60,7 +61,7 @@ func createMissing(create command.Prose, origin *inspect.Job, isNamespaced bool,
 func (b *obstacle) cause() string { return strings.TrimSuffix(b.reason+": "+b.message, ": ") }
 
 // describeRefusal describes that Pods of a mirror cannot be created.
-func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job) {
+func (b *obstacle) describeRefusal(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
 	s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
 	if origin == nil {
 		s.Message = fmt.Sprintf("no Pods can be created on %s: %s", mirror.Context, b.message)
@@ -68,7 +69,7 @@ func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job
 	s.Evidence = []string{
 		fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
 	}
-	s.Remedy = command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
+	s.Remedy = b.allowPods(v, mirror)
 	if b.shortage != nil {
 		missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
 		s.Message = fmt.Sprintf("%s%s on %s cannot be created: %s", missing, ofMirror(origin), mirror.Context, b.shortage.Why())
@@ -76,10 +77,27 @@ func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job
 			fmt.Sprintf("%s: %s of %s have been missing since %s; its last warning is %s", mirror.Context, missing, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
 		}
 	}
-	if quota := quotaIn(b.message); quota != "" {
-		s.Remedy = command.Say("raise ResourceQuota %s in namespace %s of %s, or free what it counts: %s", quota, mirror.Namespace, mirror.Context,
-			command.Kubectl(mirror.Context, mirror.Namespace, "describe", "resourcequota", quota))
+}
+
+// allowPods returns the fix of Pods that the API server refuses, the same as dispatch prints.
+func (b *obstacle) allowPods(v *view.View, mirror *inspect.Job) command.Prose {
+	if strings.HasPrefix(b.reason, "FailedWorkload") {
+		return command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
 	}
+	target := refusal.Target{Context: mirror.Context, Namespace: mirror.Namespace, Subject: mirror.Kind, Rejected: "the Pods", ArePods: true}
+	r := target.InEvent(b.message)
+	switch {
+	case r.Name != "" && !view.IsName(r.Name):
+		// Anyone can write the message.
+		return target.Unknown(b.message).Remedy
+	case r.Kind == "PriorityClass":
+		value := "VALUE"
+		if priority, isKnown := v.PriorityOf(mirror, r.Name); isKnown {
+			value = fmt.Sprint(priority)
+		}
+		return refusal.CreatePriorityClass(mirror.Kind, mirror.Context, r.Name, value)
+	}
+	return r.Remedy
 }
 
 // ofMirror says that Pods belong to the mirror of an origin, "" if the finding is about the mirror itself.
@@ -193,15 +211,6 @@ func missingIn(message string) (kind, name string) {
 // names none: the claim is being deleted, or is bound to a volume that does not exist.
 func claimIn(message string) string {
 	found := regexp.MustCompile(`^0/\d+ nodes are available: persistentvolumeclaim "([^"]+)"`).FindStringSubmatch(message)
-	if len(found) == 0 || !view.IsName(found[1]) {
-		return ""
-	}
-	return found[1]
-}
-
-// quotaIn returns the ResourceQuota that a message reports as exceeded, "" if there is none.
-func quotaIn(message string) string {
-	found := regexp.MustCompile(`\bexceeded quota: ([^ ,]+),`).FindStringSubmatch(message)
 	if len(found) == 0 || !view.IsName(found[1]) {
 		return ""
 	}

@@ -1,0 +1,161 @@
+// Package refusal explains why an API server refuses an object: it reads the errors of Kubernetes' admission
+// plugins and of policies, in answers and in events, and has the fix for each.
+package refusal
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+)
+
+// Target is the refused object, and where it was refused.
+type Target struct {
+	Context, Namespace string
+	// Subject is the kind of the object that a user would change: of Pods, that of their controller.
+	Subject string
+	// Rejected names the refused object in a sentence, such as "the Job" or "the Pods".
+	Rejected string
+	// ArePods is whether a controller creates the objects, and tries again.
+	ArePods bool
+	// Pod is the refused Pod; nil if it is unknown.
+	Pod *corev1.PodTemplateSpec
+}
+
+func (t *Target) kubectl(namespace string, words ...string) command.Command {
+	return command.Kubectl(t.Context, namespace, words...)
+}
+
+// Refusal is why an object is refused.
+type Refusal struct {
+	// Kind, Namespace and Name are the object that is at fault; empty if that is the refused object.
+	Kind, Namespace, Name string
+	// Message describes the fault. Its subject is the object at fault, unless IsSentence is true.
+	Message    string
+	IsSentence bool
+	// Remedy is the fix; "" if it depends on another cluster, or if there is none.
+	Remedy command.Prose
+	// ChangesObject is whether Remedy is first of all to change the refused object.
+	ChangesObject bool
+	// Waits is whether the refusal passes by itself.
+	Waits bool
+	// Untried is whether the object was not judged.
+	Untried bool
+}
+
+// DefaultAccount is the ServiceAccount of Pods that name none.
+const DefaultAccount = "default"
+
+// ExceededQuota matches an error of the quota plugin: the name of the quota, and the lists of
+// requested, used and limited resources, for Quantities (apiserver:
+// pkg/admission/plugin/resourcequota/controller.go).
+const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`
+
+// plugin is a kind of answer with which an admission plugin refuses an object.
+type plugin struct {
+	// pattern matches the text after "is forbidden: ".
+	pattern string
+	// describe fills in a Refusal from the match.
+	describe func(r *Refusal, m []string)
+}
+
+// Of explains a refusal. text is the error after "is forbidden: ".
+func (t *Target) Of(text string) (r Refusal, ok bool) {
+	for _, p := range t.plugins() {
+		if m := regexp.MustCompile(p.pattern).FindStringSubmatch(text); m != nil {
+			p.describe(&r, m)
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// Unknown returns the refusal by an unknown plugin or policy.
+func (t *Target) Unknown(text string) Refusal {
+	return Refusal{
+		IsSentence: true, ChangesObject: true, Message: fmt.Sprintf("the API server rejects %s: %s", t.Rejected, text),
+		Remedy: command.Say("change the %s so that it is accepted, or ask an administrator to change the policy", t.Subject),
+	}
+}
+
+// InEvent explains the refusal of Pods by the message of a controller's event.
+func (t *Target) InEvent(message string) Refusal {
+	text := forbidden.ReplaceAllString(message, "")
+	if r, ok := t.Of(text); ok {
+		return r
+	}
+	return t.Unknown(text)
+}
+
+// forbidden matches the beginning of an error about a Pod.
+var forbidden = regexp.MustCompile(`^pods? "[^"]*" is forbidden: `)
+
+// plugins match the errors of Kubernetes' own admission plugins (kubernetes:
+// plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
+// admission/admission.go).
+func (t *Target) plugins() []plugin {
+	of := func(r *Refusal, kind, namespace, name, format string, arguments ...any) {
+		r.Kind, r.Namespace, r.Name, r.Message = kind, namespace, name, fmt.Sprintf(format, arguments...)
+	}
+	return []plugin{
+		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(r *Refusal, m []string) {
+			of(r, "ServiceAccount", t.Namespace, m[1], "does not exist, and the Pods run as it")
+			r.Remedy = t.kubectl(t.Namespace, "create", "serviceaccount", m[1]).Prose()
+			if m[1] == DefaultAccount {
+				r.Message = "does not exist yet, and the Pods run as it"
+				r.Remedy = command.Say("try again in a moment: a controller creates it in every new namespace; if none does on %s: %s", t.Context, r.Remedy)
+			}
+		}},
+		{`^no PriorityClass with name (\S+) was found`, func(r *Refusal, m []string) {
+			of(r, "PriorityClass", "", m[1], "does not exist, and the Pods name it")
+		}},
+		{`^pod rejected: RuntimeClass "([^"]+)" not found`, func(r *Refusal, m []string) {
+			of(r, "RuntimeClass", "", m[1], "does not exist, and the Pods name it")
+		}},
+		{ExceededQuota, func(r *Refusal, m []string) {
+			of(r, "ResourceQuota", t.Namespace, m[1], "is exhausted: requested %s, used %s, limited to %s", m[2], m[3], m[4])
+			r.Remedy = command.Say("request less, or have the quota raised: %s", t.kubectl(t.Namespace, "describe", "resourcequota", m[1]))
+			// Pods are retried until they fit, a Job is not.
+			if t.ArePods && fitsAlone(m[2], m[4]) {
+				r.Waits = true
+				r.Message += "; the Pods wait until quota is free"
+			}
+		}},
+		{`^failed quota: ([^:\s]+): (.*)$`, func(r *Refusal, m []string) {
+			of(r, "ResourceQuota", t.Namespace, m[1], "rejects these Pods: %s", m[2])
+			r.Remedy = command.Say("set that for every container of the %s, or have a LimitRange set it: %s", t.Subject, t.kubectl(t.Namespace, "describe", "resourcequota", m[1]))
+		}},
+		{`^status unknown for quota: ([^,\s]+)`, func(r *Refusal, m []string) {
+			of(r, "ResourceQuota", t.Namespace, m[1], "cannot be checked: its controller has not counted it yet")
+			r.Waits, r.Untried = true, true
+		}},
+		{`^violates PodSecurity "([^"]+)": (.*)$`, func(r *Refusal, m []string) {
+			of(r, "Namespace", "", t.Namespace, "accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
+			r.ChangesObject = true
+			r.Remedy = command.Say("set the named fields in the %s, choose another namespace, or %s", t.Subject, t.allowPods(m[1], m[2]))
+		}},
+		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(r *Refusal, m []string) {
+			of(r, "Namespace", "", m[1], "is being deleted")
+			r.Remedy = command.Say("%s, then create it again, or choose another namespace", t.kubectl("", "wait", "--for=delete", "namespace", m[1]))
+		}},
+		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(r *Refusal, m []string) {
+			r.IsSentence, r.Message = true, fmt.Sprintf("a LimitRange rejects %s: %s", t.Rejected, strings.Trim(m[0], "[]"))
+			r.Remedy = command.Say("request amounts within its limits: %s", t.kubectl(t.Namespace, "describe", "limitranges"))
+		}},
+		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(r *Refusal, m []string) {
+			r.IsSentence, r.ChangesObject = true, true
+			r.Message = fmt.Sprintf("the admission webhook %s refuses %s: %s", m[1], t.Rejected, m[2])
+			r.Remedy = command.Say("change the %s so that the webhook accepts it; ask the webhook's administrator what it requires", t.Subject)
+		}},
+	}
+}
+
+// CreatePriorityClass returns the fix of Pods that name a missing PriorityClass. value is the value of the
+// class, or a placeholder. flags are more flags of the command.
+func CreatePriorityClass(subject, context, name, value string, flags ...string) command.Prose {
+	return command.Say("remove priorityClassName from the %s, or have the class created: %s", subject,
+		command.Kubectl(context, "", "create", "priorityclass", name, "--value="+value).With(flags...))
+}
