@@ -40,6 +40,12 @@ func managedByCases() []testCase {
 		{name: "a check of another controller", code: "JM012", base: "managed-by-missing", edits: []edit{
 			patch("kwok-mgr", "AdmissionCheck/multikueue", `{spec: {controllerName: example.com/other}}`),
 		}},
+		{name: "left its queue, as the fix says", code: "JM012", base: "managed-by-missing", edits: []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {managedBy: example.com/unknown, suspend: false}}`),
+		}},
+		{name: "out of its queue, and suspended", code: "JM012", base: "managed-by-missing", fires: true, edits: []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {managedBy: example.com/unknown, suspend: true}}`),
+		}},
 		{name: "set", code: "JM012", base: "running"},
 		{name: "in a queue that does not dispatch", code: "JM012", base: "wrong-queue"},
 	}

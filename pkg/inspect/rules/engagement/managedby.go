@@ -45,6 +45,9 @@ func reportManagedByMissing(v *view.View, r rejection) {
 		return
 	}
 	j := r.job
+	if hasLeftQueue(j) {
+		return
+	}
 	s.Message = "MultiKueue rejected it: managedBy is not " + string(delegation.MultiKueue)
 	if j.ManagedBy.IsBuiltIn() {
 		s.Message = "it will never run: managedBy is not set, and MultiKueue rejected it"
@@ -64,6 +67,12 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	}
 	addFieldMissing(r.manager, j, &s)
 	v.Report(s)
+}
+
+// hasLeftQueue reports whether a Job of another owner was removed from its queue and resumed, as the fix of a
+// rejection says. Only its Workload remains.
+func hasLeftQueue(j *inspect.Job) bool {
+	return j.Queue() == "" && !j.Suspended && j.ManagedBy != delegation.MultiKueue && !j.ManagedBy.IsBuiltIn()
 }
 
 // addFieldMissing adds to the sighting of an object without an owner that its
