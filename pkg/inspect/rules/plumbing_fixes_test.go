@@ -40,6 +40,14 @@ func TestFixOfCertificate(t *testing.T) {
 	}
 }
 
+// TestFixOfMissingSecret checks that the fix says to write the file that its command reads.
+func TestFixOfMissingSecret(t *testing.T) {
+	rule, _ := rules.ByCode("JM001")
+	found := judge(t, testCase{base: "running", edits: []edit{cannotUse("worker2", "BadKubeConfig", `load client config failed: Secret "worker2-secret" not found`)}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Assert(t, strings.HasPrefix(found[0].Remedy, "write the kubeconfig of the worker to worker2.kubeconfig, and then `kubectl --context kwok-mgr "), found[0].Remedy)
+}
+
 // TestFixOfKueueVersion checks that the fix changes Kueue on the manager if that requests a version
 // of the API that a newer worker does not serve.
 func TestFixOfKueueVersion(t *testing.T) {

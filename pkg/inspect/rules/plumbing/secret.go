@@ -11,7 +11,7 @@ import (
 
 func kubeconfigMissing() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM001", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
-		s.Remedy = b.manager.KueueHome().WriteSecret(b.manager.Context, b.cluster.SecretName(), b.cluster.Name+".kubeconfig").Prose()
+		s.Remedy = advice.ReplaceKubeconfig(b.manager, b.cluster, fmt.Sprintf("write the kubeconfig of the worker to %s.kubeconfig", b.cluster.Name))
 		if b.cluster.SecretName() == "" {
 			s.Remedy = command.Say("write the kubeconfig of %s to the path in clusterSource of MultiKueueCluster %s, in the container of Kueue on %s",
 				b.cluster.Name, b.cluster.Name, b.manager.Context)
