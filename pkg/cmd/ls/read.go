@@ -17,8 +17,14 @@ import (
 // findMirrors sets the mirrors of the Jobs in a list. isJudged is set if all Jobs were read for
 // it, and not only those that the labels select.
 func (o *listOptions) findMirrors(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, list *inspect.OwnerList, hidden []*inspect.Job, isJudged bool) {
-	isComplete := o.isComplete(f, addresses, len(list.Errors) > 0 || !isJudged && o.query.LabelSelector != "")
-	read.Mirrors(ctx, f, list.All(), hidden, addresses, isComplete)
+	isSelected := !isJudged && o.query.LabelSelector != ""
+	isComplete := o.isComplete(f, addresses, len(list.Errors) > 0 || isSelected)
+	read.Mirrors(ctx, f, list.All(), hidden, addresses, isComplete, func(name, namespace string) bool {
+		isUnread := slices.ContainsFunc(list.Errors, func(e inspect.ContextError) bool { return e.Context == name })
+		return !isSelected && !isUnread && o.query.FieldSelector == "" && slices.ContainsFunc(f.Clusters(), func(c *fleet.Cluster) bool {
+			return c.Context == name && (o.query.AllNamespaces || c.Namespace == namespace)
+		})
+	})
 }
 
 // findDispatchers sets the dispatchers of dispatched Jobs, unless isKnown is set because the

@@ -86,7 +86,7 @@ func TestMirrorWithoutContext(t *testing.T) {
 		j := &inspect.Job{ManagedBy: delegation.Dispatch, Status: delegation.Complete, Marks: &delegation.Marks{}}
 		j.Context = "m"
 		j.Marks.Mirror = delegation.Place{ClusterUID: cluster, Namespace: "ml", Name: "train", UID: "the-mirror"}
-		Mirrors(t.Context(), f, []*inspect.Job{j}, nil, nil, func(string) bool { return true })
+		Mirrors(t.Context(), f, []*inspect.Job{j}, nil, nil, func(string) bool { return true }, func(string, string) bool { return true })
 		assert.Equal(t, j.Mirrors == nil, want, cluster)
 	}
 }

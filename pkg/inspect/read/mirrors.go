@@ -23,8 +23,9 @@ type mirrorFinder struct {
 
 // Mirrors sets the Mirrors of all Jobs, as inspect.SetMirrors does. hidden are Jobs that may be
 // their mirrors. For Jobs of MultiKueue without a known mirror, it asks the management cluster
-// where they run. addresses, which are those of all contexts, give the context for the answer.
-func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, addresses []kubecontext.Address, isComplete func(namespace string) bool) {
+// where they run. addresses, which are those of all contexts, give the context for the answer. isRead reports
+// whether all Jobs of a namespace were read through a context.
+func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, addresses []kubecontext.Address, isComplete func(namespace string) bool, isRead func(context, namespace string) bool) {
 	all := jobs
 	if len(hidden) > 0 {
 		all = slices.Concat(jobs, hidden)
@@ -37,11 +38,14 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 	if len(missing) == 0 {
 		return
 	}
-	isRead := map[string]bool{}
+	hasJobs := map[string]bool{}
 	for _, j := range all {
-		isRead[j.Context] = true
+		hasJobs[j.Context] = true
 	}
-	m := &mirrorFinder{addresses, func(context string) bool { return isRead[context] }}
+	isOpen := func(name string) bool {
+		return hasJobs[name] || slices.ContainsFunc(f.Clusters(), func(c *fleet.Cluster) bool { return c.Context == name && isRead(name, c.Namespace) })
+	}
+	m := &mirrorFinder{addresses, isOpen}
 	places := m.ask(ctx, f, missing)
 	for _, j := range missing {
 		switch place, known := places[j]; {
@@ -52,7 +56,7 @@ func Mirrors(ctx context.Context, f *fleet.Fleet, jobs, hidden []*inspect.Job, a
 				chosen := j.Mirrors[i]
 				j.Mirrors = slices.Insert(slices.Delete(j.Mirrors, i, i+1), 0, chosen)
 			}
-		case place == "" || isRead[place] && isComplete(j.Namespace):
+		case place == "" || isRead(place, j.Namespace):
 			j.Mirrors = []inspect.Ref{}
 		default:
 			j.Mirrors = []inspect.Ref{{Context: place, Namespace: j.Namespace, Name: j.Name}}

@@ -273,11 +273,16 @@ func (w *Want) isComplete(clusters []*inspect.Facts) bool {
 	names := make([]string, len(clusters))
 	for i, facts := range clusters {
 		names[i] = facts.Context
-		if facts.Err != nil || len(facts.KindParts()) > 0 || facts.Gaps[inspect.PartKinds] != nil {
+		if !hasAllJobs(facts) {
 			return false
 		}
 	}
 	return HoldsAll(w.Addresses, names)
+}
+
+// hasAllJobs reports whether all wanted Jobs of a cluster were read.
+func hasAllJobs(facts *inspect.Facts) bool {
+	return facts != nil && facts.Err == nil && len(facts.KindParts()) == 0 && facts.Gaps[inspect.PartKinds] == nil
 }
 
 // findMirrors sets the Mirrors of the Jobs of an inventory.
@@ -286,7 +291,8 @@ func (w *Want) findMirrors(ctx context.Context, f *fleet.Fleet, v *inspect.Inven
 	for _, facts := range v.Clusters {
 		jobs = append(jobs, facts.Jobs...)
 	}
-	Mirrors(ctx, f, jobs, nil, v.Addresses, func(string) bool { return isComplete })
+	isRead := func(name, _ string) bool { return hasAllJobs(v.Facts(name)) }
+	Mirrors(ctx, f, jobs, nil, v.Addresses, func(string) bool { return isComplete }, isRead)
 }
 
 // Around returns the query for what else is needed to judge the wanted Job: all Jobs of the same
