@@ -64,9 +64,9 @@ reads all contexts of the kubeconfig, or the ones you choose. It checks the queu
 all namespaces, or of one with -n. Without --probe, it needs no Job and changes nothing.
 
 For each cluster, doctor prints what passed, and each problem with its fix. It checks
-connections, configuration, namespaces, queues, quotas, priority classes, kinds,
-versions, clocks, and the credentials and rights of managers on workers. "explain CODE"
-describes a problem. doctor lists what it could not check, with the missing right.
+connections, configuration, namespaces, queues, quotas, workload priority classes,
+kinds, versions, clocks, and the credentials and rights of managers on workers.
+"explain CODE" describes a problem. doctor lists what it could not check, with the missing right.
 
 --probe submits a tiny Job to a MultiKueue queue instead. It times each step until the
 status of the Pod is back, says where the Job stopped and why, and deletes the Job,

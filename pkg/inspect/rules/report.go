@@ -39,7 +39,7 @@ func topics() []topic {
 		{name: "namespaces", codes: []string{"JM401"}},
 		{name: topicQueues, codes: []string{"JM401", "JM402", "JM403", "JM404"}, ofWorker: true},
 		{name: "quotas", codes: []string{"JM406"}},
-		{name: "priority classes", codes: []string{"JM407"}},
+		{name: "workload priority classes", codes: []string{"JM407"}},
 		{name: "kinds", codes: []string{"JM408"}},
 		{name: "versions", codes: []string{"JM409", "JM410"}},
 		{name: "retention", codes: []string{"JM413"}, ofWorker: true, onlyWorker: true},
