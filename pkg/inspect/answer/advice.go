@@ -30,7 +30,7 @@ type Judgment interface {
 // in place. The trace must have its answer.
 func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 	t := q.Trace
-	q.nameLimits(findings)
+	q.usePlacements(findings)
 	q.addCost(findings)
 	if !q.isAboutQuota() {
 		return
@@ -97,7 +97,7 @@ func isQuotaReason(r inspect.JobReason) bool {
 // NeedsQuotas reports whether the fixes of any finding depend on quotas. Reading the quotas
 // of the workers explains such findings better.
 func NeedsQuotas(findings []inspect.Finding) bool {
-	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return HasQuotaFixes(f.Code) })
+	return slices.ContainsFunc(findings, func(f inspect.Finding) bool { return HasQuotaFixes(f.Code) || isAdvised(&f) })
 }
 
 // deciding returns the placements that a waiting Job depends on: that of its manager if the

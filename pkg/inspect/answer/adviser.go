@@ -25,7 +25,7 @@ func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, rea
 	advised := make([]inspect.Finding, 0, len(findings))
 	for i := range findings {
 		switch f := findings[i]; {
-		case !isAdvised(f.Code) || len(f.Jobs) == 0:
+		case !isAdvised(&f) || len(f.Jobs) == 0:
 			advised = append(advised, f)
 		case f.Code == view.BehindOthers:
 			advised = append(advised, a.splitNever(f)...)

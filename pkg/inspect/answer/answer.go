@@ -70,7 +70,7 @@ func (q *Question) words(c command.Command) []string {
 // Fill fills in the answer to a question in its trace.
 func Fill(q Question) {
 	q.nameChanges()
-	q.nameLimits(q.Trace.Findings)
+	q.usePlacements(q.Trace.Findings)
 	a, t := q.Answer(), q.Trace
 	t.State, t.Reason, t.Message, t.Since = a.State, a.Reason, a.Message, a.Since
 	t.Cost = a.Cost

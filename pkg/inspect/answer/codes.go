@@ -2,7 +2,9 @@ package answer
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
@@ -35,12 +37,17 @@ func IsAboutQuota(code string) bool {
 // heldOtherwise is the code of a Workload that waits for something else than its queue and quota.
 const heldOtherwise = "JM116"
 
-// isAdvised reports whether placements add to findings of a code: the reason, the fixes, or what the Job
-// holds.
-func isAdvised(code string) bool {
-	return IsAboutQuota(code) || code == heldOtherwise || code == "JM027"
+// isAdvised reports whether placements add to a finding: the reason, the fixes, or what the Job holds.
+func isAdvised(f *inspect.Finding) bool {
+	return isAboutRoom(f.Code) || f.Code == podsMissing && strings.Contains(f.Message, withoutNode)
 }
+
+// withoutNode is what findings about unschedulable Pods say.
+const withoutNode = " finds no node for "
+
+// isAboutRoom reports whether a code is about quotas, LimitRanges, or inactive queues.
+func isAboutRoom(code string) bool { return IsAboutQuota(code) || code == heldOtherwise || code == "JM027" }
 
 // HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, on LimitRanges, or on
 // the ResourceFlavors that an inactive ClusterQueue lacks.
-func HasQuotaFixes(code string) bool { return isAdvised(code) || code == "JM128" }
+func HasQuotaFixes(code string) bool { return isAboutRoom(code) || code == "JM128" }

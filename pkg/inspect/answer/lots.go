@@ -20,7 +20,7 @@ type lot struct {
 // lotsOf returns the Jobs of a finding that need advice, equal ones together: all Jobs that
 // wait behind others, otherwise the first one.
 func lotsOf(v *inspect.Inventory, pairs map[inspect.Ref]inspect.Pair, f *inspect.Finding) []lot {
-	if !isAdvised(f.Code) || len(f.Jobs) == 0 {
+	if !isAdvised(f) || len(f.Jobs) == 0 {
 		return nil
 	}
 	jobs := f.Jobs

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -36,7 +38,7 @@ func (a *Surroundings) onNodes(p inspect.Pair) []inspect.Placement {
 // forPods judges the Pods of a Job by the nodes of its cluster. It does not
 // consider what runs on the nodes: it quotes the scheduler, which does.
 func (a *Surroundings) forPods(f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
-	r := Request{Namespace: j.Namespace, PodSets: podSetsOf(j)}
+	r := Request{Namespace: j.Namespace, PodSets: podSetsOn(f, j)}
 	s := newSite(f, &r, a, role{}, nil)
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
 	s.isUntolerated = strings.Contains(pod.Message, "untolerated taint")
@@ -61,6 +63,34 @@ func (a *Surroundings) forPods(f *inspect.Facts, j *inspect.Job, pod *inspect.Po
 	return s.Placement
 }
 
+// podSetsOn returns the Pods of a Job that runs on a cluster: by its own template or, if that was not read, by
+// its Workload with the flavors that it got there. It returns nil if they are unknown.
+func podSetsOn(f *inspect.Facts, j *inspect.Job) []kueue.PodTemplate {
+	if sets := podSetsOf(j); sets != nil {
+		return sets
+	}
+	w := f.Workload(j.Namespace, j.Prebuilt())
+	if w == nil || w.Status.Admission == nil || !hasCapacity(f) || f.Kueue.Capacity.Templates[w.UID] == nil {
+		return nil
+	}
+	sets := slices.Clone(f.Kueue.Capacity.Templates[w.UID].Spec.PodSets)
+	for i := range sets {
+		for _, assigned := range w.Status.Admission.PodSetAssignments {
+			if assigned.Name != sets[i].Name {
+				continue
+			}
+			for _, name := range slices.Compact(slices.Sorted(maps.Values(assigned.Flavors))) {
+				flavor := f.Kueue.Capacity.Flavor(name)
+				if flavor == nil {
+					return nil
+				}
+				sets[i].Template.Spec = *flavored(&sets[i].Template.Spec, flavor)
+			}
+		}
+	}
+	return sets
+}
+
 // noNodeFits decides that no node could take the Pods of a podset, even if
 // empty, and adds changes that would help. The verdict is not Never, because
 // an autoscaler may be about to add a node, and no object shows whether one
@@ -81,7 +111,7 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
 		has, asked := sum.Largest[name], pod.Requests()[name]
-		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has %s %s for one Pod: the largest has %s; an autoscaler may add nodes", lead, asked.String(), name, has.String())
+		s.decide(inspect.Unknown, inspect.NoNode, "%sno node has %s %s for one Pod: the largest has %s; an autoscaler may add nodes", lead, plain(asked), name, plain(has))
 		return
 	}
 	text := lead + fmt.Sprintf("none of %s fits its Pods, even if empty", inspect.Count(sum.Nodes, "node"))
@@ -135,7 +165,7 @@ func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChan
 			continue
 		}
 		changes = append(changes, inspect.PlacementChange{
-			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, has.String(), name, asked.String(), s.Context),
+			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, plain(has), name, plain(asked), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
 		})
 	}
@@ -149,4 +179,12 @@ func selects(spec *corev1.PodSpec, labels []string) bool {
 		_, has := spec.NodeSelector[key]
 		return has
 	})
+}
+
+// plain returns a quantity without a decimal suffix for thousands and more: "1k cpu" is no usual amount.
+func plain(q resource.Quantity) string {
+	if q.Format == resource.DecimalSI && q.MilliValue()%1000 == 0 {
+		return strconv.FormatInt(q.Value(), 10)
+	}
+	return q.String()
 }

@@ -48,6 +48,12 @@ func TestPodsWithoutANode(t *testing.T) {
 			change:  "recreate it with Pods that request at most 8 cpu each, not 10, for w",
 		},
 		{
+			name: "too big for a large node", spec: "containers: [{name: c, resources: {requests: {cpu: 1500}}}]", verdict: inspect.Unknown,
+			site:    &inspect.Environment{Nodes: []*podfit.Node{nodeIn(t, `{status: {allocatable: {cpu: 1k}}}`)}},
+			message: "no node has 1500 cpu for one Pod: the largest has 1000; an autoscaler may add nodes",
+			change:  "recreate it with Pods that request at most 1000 cpu each, not 1500, for w",
+		},
+		{
 			name: "on a cordoned node", spec: "nodeSelector: {zone: c}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown,
 			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 cordoned; an autoscaler may add nodes",
 			change:  "make 1 cordoned node on w schedulable again",

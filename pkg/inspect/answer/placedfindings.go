@@ -9,6 +9,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
+// usePlacements gives findings what the placements know better: which LimitRange or nodes refuse the Pods.
+func (q *Question) usePlacements(findings []inspect.Finding) {
+	q.nameLimits(findings)
+	for i := range findings {
+		f := &findings[i]
+		if f.Code != podsMissing || !q.isAboutPair(f) {
+			continue
+		}
+		unfit := slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool {
+			return p.Reason != inspect.NoNode || !strings.Contains(f.Message, " of "+p.Context+withoutNode)
+		})
+		if fixes := q.changes(unfit); len(fixes) > 0 {
+			f.Fixes, f.Remedy = fixes, string(command.Alternatives(fixes))
+		}
+	}
+}
+
 // nameLimits gives findings about invalid requests the reason and the fixes of the placements that a
 // LimitRange refuses. Kueue names no LimitRange, and calls its default limit the container's own.
 func (q *Question) nameLimits(findings []inspect.Finding) {
@@ -39,7 +56,7 @@ func (q *Question) nameLimits(findings []inspect.Finding) {
 // addCost adds what a Job that no cluster can run holds, to findings about that Job alone.
 func (q *Question) addCost(findings []inspect.Finding) {
 	for i := range findings {
-		if f := &findings[i]; q.Trace.Cost != nil && isAdvised(f.Code) && len(f.Jobs) == 1 && q.isAboutPair(f) {
+		if f := &findings[i]; q.Trace.Cost != nil && isAboutRoom(f.Code) && len(f.Jobs) == 1 && q.isAboutPair(f) {
 			f.Cost = q.Trace.Cost
 		}
 	}
