@@ -194,7 +194,7 @@ func (q *Question) explain(a *Answer) {
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
 			f = q.closest(i, a)
-			a.take(f, q.reasonOf(f))
+			a.take(f, q.reasonOf(f), q.clusterNames()...)
 			return
 		}
 	}
@@ -271,8 +271,8 @@ const mirrorGone = "JM105"
 // changedJob is the code of a Job that was changed in a way that Kueue cannot follow.
 const changedJob = "JM125"
 
-// take makes a finding the reason of the answer.
-func (a *Answer) take(f *inspect.Finding, reason string) {
+// take makes a finding the reason of the answer. names keep their case at its start.
+func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {
 	switch {
 	case a.State == inspect.StateWaiting && f.Young && f.AwaitsActor:
 		// The controller has had no time to act yet.
@@ -290,7 +290,7 @@ func (a *Answer) take(f *inspect.Finding, reason string) {
 	default:
 		a.Reason = inspect.ReasonFinding
 	}
-	a.Message = sentence(reason, namesIn(f)...)
+	a.Message = sentence(reason, append(namesIn(f), names...)...)
 	if len(f.Fixes) > 0 {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}

@@ -46,7 +46,9 @@ func isAdvised(f *inspect.Finding) bool {
 const withoutNode = " finds no node for "
 
 // isAboutRoom reports whether a code is about quotas, LimitRanges, or inactive queues.
-func isAboutRoom(code string) bool { return IsAboutQuota(code) || code == heldOtherwise || code == "JM027" }
+func isAboutRoom(code string) bool {
+	return IsAboutQuota(code) || code == heldOtherwise || code == "JM027"
+}
 
 // HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, on LimitRanges, or on
 // the ResourceFlavors that an inactive ClusterQueue lacks.

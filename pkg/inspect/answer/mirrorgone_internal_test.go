@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // TestMirrorGone checks that a Job whose status says Running does not run if its mirror certainly no
@@ -31,4 +32,15 @@ func TestMirrorGone(t *testing.T) {
 	Fill(q)
 	assert.Equal(t, q.Trace.Phrase(), "not running")
 	assert.Equal(t, q.Trace.Message, "Its mirror is gone.")
+}
+
+// TestClusterNameKeepsCase checks that an answer that begins with the name of a MultiKueueCluster keeps its case.
+func TestClusterNameKeepsCase(t *testing.T) {
+	paris := &kueue.MultiKueueCluster{}
+	paris.Name = "paris"
+	hub := &inspect.Facts{Context: "hub", Kueue: &inspect.KueueFacts{Clusters: []*kueue.MultiKueueCluster{paris}}}
+	q := Question{Inventory: inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil)}
+	a := Answer{State: inspect.StateWaiting}
+	a.take(&inspect.Finding{Code: "JM034", Severity: inspect.Error}, "paris (worker-1) admitted it", q.clusterNames()...)
+	assert.Equal(t, a.Message, "paris (worker-1) admitted it.")
 }

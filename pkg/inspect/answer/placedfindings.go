@@ -61,3 +61,13 @@ func (q *Question) addCost(findings []inspect.Finding) {
 		}
 	}
 }
+
+// clusterNames returns the names of all MultiKueueClusters, with which the text of a finding may begin.
+func (q *Question) clusterNames() (names []string) {
+	for _, f := range q.Inventory.Clusters {
+		if f.Kueue != nil {
+			names = append(names, f.Kueue.ClusterNames()...)
+		}
+	}
+	return names
+}
