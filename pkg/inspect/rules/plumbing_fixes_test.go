@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -81,6 +82,22 @@ func TestFixOfRights(t *testing.T) {
 		return strings.Fields(name)[0]
 	}
 	assert.Assert(t, role(first) != role(other), role(first))
+}
+
+// TestFixOfAllRights checks that JM006 grants the rights that JM416 reports, if these were read.
+func TestFixOfAllRights(t *testing.T) {
+	verbs := []string{"watch"}
+	c := testCase{code: "JM416", base: "running", edits: []edit{
+		credential("2027-11-19T23:43:44Z"),
+		cannotUse("worker2", "ClientConnectionFailed", `jobs.batch is forbidden: User "system:serviceaccount:kueue-system:manager" cannot watch resource "jobs" in API group "batch" at the cluster scope`),
+	}, deny: []inspect.Access{{Group: "batch", Resource: "jobs", Verbs: verbs}, {Group: "kueue.x-k8s.io", Resource: "workloads", Verbs: verbs}}}
+	v := c.make(t)
+	one, _ := rules.ByCode("JM006")
+	all, _ := rules.ByCode("JM416")
+	forbidden, denied := judge(t, v, []rules.Rule{one}, 0), judge(t, v, []rules.Rule{all}, 0)
+	assert.Equal(t, len(forbidden), 1)
+	assert.Equal(t, len(denied), 1)
+	assert.Equal(t, forbidden[0].Remedy, denied[0].Remedy)
 }
 
 // TestFixOfLostConnection checks that the fix of JM004 waits for the next attempt only as long as one may

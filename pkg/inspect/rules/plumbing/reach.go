@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -119,6 +120,19 @@ func onWorker(v *view.View, b brokenWorker, words ...string) command.Command {
 	return command.Of("kubectl", "--kubeconfig", b.cluster.Name+".kubeconfig").With(words...)
 }
 
+// deniedTo returns all rights that a user of the manager lacks on a worker, as JM416 reports them, nil if they
+// were not read: Kueue names one resource at a time.
+func deniedTo(b brokenWorker, user string) []inspect.Access {
+	setup := b.manager.Setup
+	if setup == nil || setup.Credentials[b.cluster.Name].User != user {
+		return nil
+	}
+	if _, isVoid := setup.Void[b.cluster.Name]; isVoid {
+		return nil
+	}
+	return setup.Denied[b.cluster.Name]
+}
+
 func kindMissingOnWorker() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM005"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
 		kind := missingKind(b)
@@ -140,6 +154,9 @@ func allowAccess(v *view.View, b brokenWorker) command.Prose {
 		return command.Say("add what the message names to the role that the manager's user has on %s", b.cluster.Name)
 	}
 	kubectl := func(words ...string) command.Command { return onWorker(v, b, words...) }
+	if all := deniedTo(b, denied.User); slices.ContainsFunc(all, func(a inspect.Access) bool { return a.Group == denied.Group && a.Resource == resource }) {
+		return advice.GrantRights(kubectl, denied.User, all)
+	}
 	return advice.GrantRights(kubectl, denied.User, []inspect.Access{
 		{Group: denied.Group, Resource: resource, Verbs: []string{"create", "delete", "get", "list", "patch", "update", "watch"}},
 		{Group: denied.Group, Resource: resource + "/status", Verbs: []string{"get", "patch", "update"}},
