@@ -44,6 +44,23 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// TestWaitSaysWhy: a wait shows the reason that trace shows.
+func TestWaitSaysWhy(t *testing.T) {
+	for _, name := range []string{"no-quota-on-workers", "wrong-queue", "deactivated"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			job := tracedJob(name)
+			f := newWatchedFleet(t, filepath.Join(recordings, name))
+			out, errOut, code := run(t, "trace", job, "-o", "json", "--kubeconfig", f.kubeconfig)
+			assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
+			want := strings.TrimSuffix(tracesIn(t, out)[0].Message, ".")
+			w := f.start("wait", job)
+			w.until("it shows the reason of trace", func() bool { return strings.Contains(w.errOut.String(), want) })
+			w.stop()
+		})
+	}
+}
+
 // TestWaitWithoutAnAnswer: a wait continues while the only cluster that has the Job does not answer.
 func TestWaitWithoutAnAnswer(t *testing.T) {
 	t.Parallel()

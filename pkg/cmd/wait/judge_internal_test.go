@@ -37,11 +37,11 @@ func TestSubjects(t *testing.T) {
 	}
 	first := of("mgmt", "1")
 	w := &waiter{}
-	subjects := w.subjects(first)
+	subjects := w.subjects(first.Subjects())
 	assert.Equal(t, len(subjects), 1)
 	w.last = &progress{}
 	w.tracked.See(first, subjects[0])
-	assert.Equal(t, len(w.subjects(first)), 1)
-	assert.Equal(t, len(w.subjects(of("staging", "2"))), 0)
-	assert.Equal(t, len(w.subjects(of("mgmt", "3"))), 0)
+	assert.Equal(t, len(w.subjects(first.Subjects())), 1)
+	assert.Equal(t, len(w.subjects(of("staging", "2").Subjects())), 0)
+	assert.Equal(t, len(w.subjects(of("mgmt", "3").Subjects())), 0)
 }

@@ -14,12 +14,11 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/tracing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -169,8 +168,8 @@ func (p *progress) String() string {
 // waiter waits for a Job.
 type waiter struct {
 	*waitOptions
-	fleet     *fleet.Fleet
-	addresses []kubecontext.Address
+	fleet  *fleet.Fleet
+	tracer tracing.Tracer
 	// what names the Job. tracked is where it was seen, and last is its state; nil before the first
 	// reading.
 	what    string
@@ -207,7 +206,9 @@ func (w *waiter) run(ctx context.Context, kind string) (err error) {
 	if w.fleet, err = w.flags.Reach(ctx, w.Environment, w.contexts, []string{kind}); err != nil {
 		return err
 	}
-	w.addresses = w.flags.Addresses(w.contexts, w.fleet)
+	w.tracer = tracing.Tracer{
+		Wanted: w.wanted, Addresses: w.flags.Addresses(w.contexts, w.fleet), Reach: w.flags.ReachFlags(), Confirmer: w.flags.NewConfirmer(), Now: w.Clock.Now,
+	}
 	display := &util.Display[*progress]{
 		Environment: w.Environment,
 		Read:        w.read,
@@ -220,11 +221,12 @@ func (w *waiter) run(ctx context.Context, kind string) (err error) {
 	return display.Run(ctx, w.fleet)
 }
 
-// read reads the Job, its mirrors and its Workloads. If a cluster that had the Job does not answer,
-// it returns the last state.
+// read reads the Job as trace does, so that both show the same reason. If a cluster that had the Job
+// does not answer, it returns the last state.
 func (w *waiter) read(ctx context.Context) (*progress, error) {
-	inventory := read.Read(ctx, w.fleet, read.Want{Named: &w.wanted, Addresses: w.addresses, Now: w.Clock.Now})
-	subjects := w.subjects(inventory)
+	traced := w.tracer.Read(ctx, w.fleet)
+	inventory := traced.Inventory
+	subjects := w.subjects(traced.Pairs)
 	switch unread := w.tracked.UnreadIn(inventory); {
 	case len(subjects) == 0 && len(unread) > 0:
 		return &progress{State: w.last.State, Phrase: w.last.Phrase, Message: "Last known state; cannot read " + strings.Join(unread, ", ")}, nil
@@ -240,18 +242,23 @@ func (w *waiter) read(ctx context.Context) (*progress, error) {
 		return nil, fmt.Errorf("%d Jobs are called %s, on %s; choose one with --contexts", len(subjects), command.Argument(subjects[0].Jobs()[0].Row(), w.wanted.Name), strings.Join(places, ", "))
 	}
 	w.tracked.See(inventory, subjects[0])
-	t := answer.Trace(inventory, subjects[0])
+	t := traceOf(traced, subjects[0])
 	return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}, nil
 }
 
 // subjects returns the Job to wait for: every one of that name at first, later the one that was seen.
 // Another of the same name, on another cluster or created since, is not meant.
-func (w *waiter) subjects(inventory *inspect.Inventory) []inspect.Pair {
-	all := inventory.Subjects()
+func (w *waiter) subjects(all []inspect.Pair) []inspect.Pair {
 	if w.last == nil {
 		return all
 	}
-	return slices.DeleteFunc(all, func(p inspect.Pair) bool { return !w.tracked.Has(p) })
+	return slices.DeleteFunc(slices.Clone(all), func(p inspect.Pair) bool { return !w.tracked.Has(p) })
+}
+
+// traceOf returns the trace of one of the pairs that were read.
+func traceOf(traced *tracing.Traced, p inspect.Pair) *inspect.Trace {
+	i := slices.IndexFunc(traced.Pairs, func(o inspect.Pair) bool { return o.Jobs()[0] == p.Jobs()[0] })
+	return &traced.List.Items[i]
 }
 
 // judge ends the wait with an error: errReached if the condition holds, or a failedError if the
