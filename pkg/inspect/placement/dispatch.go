@@ -1,6 +1,8 @@
 package placement
 
 import (
+	"slices"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -12,14 +14,14 @@ func (a *Surroundings) forDispatch(o *inspect.Job) []inspect.Placement {
 	var all []inspect.Placement
 	for _, f := range a.inventory.Clusters {
 		if f.Context != o.Context {
-			all = append(all, *a.judgeUnqueued(f, &r))
+			all = append(all, *a.judgeUnqueued(f, o, &r))
 		}
 	}
 	return all
 }
 
-// judgeUnqueued judges a request on a cluster where no queue decides.
-func (a *Surroundings) judgeUnqueued(f *inspect.Facts, r *Request) *inspect.Placement {
+// judgeUnqueued judges the request of an origin on a cluster where no queue decides.
+func (a *Surroundings) judgeUnqueued(f *inspect.Facts, o *inspect.Job, r *Request) *inspect.Placement {
 	s := newSite(f, r, a, role{}, nil)
 	if f.Err != nil {
 		s.condition(inspect.ConditionReached, inspect.No, "no")
@@ -31,7 +33,10 @@ func (a *Surroundings) judgeUnqueued(f *inspect.Facts, r *Request) *inspect.Plac
 	if f.Environment != nil {
 		namespace, isKnown = f.Environment.Namespaces[r.Namespace]
 	}
+	isOther := func(j *inspect.Job) bool { return inspect.NameOf(j) == inspect.NameOf(o) && j.OriginUID() != o.UID }
 	switch {
+	case slices.ContainsFunc(f.Jobs, isOther):
+		s.decide(inspect.Never, inspect.NameTaken, "another %s of this name exists there", o.Kind)
 	case !s.takesObjects(namespace, isKnown):
 	case !isKnown:
 		s.decide(inspect.Unknown, inspect.Unreadable, "unknown whether namespace %s exists; dispatch checks before it creates anything", r.Namespace)

@@ -169,6 +169,10 @@ func TestForDispatch(t *testing.T) {
 		{Context: "without", Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": nil}}},
 		{Context: "going", Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": {Name: "ml", IsTerminating: true}}}},
 		{Context: "closed", Environment: &inspect.Environment{}},
+		{
+			Context: "taken", Environment: &inspect.Environment{Namespaces: map[string]*inspect.Namespace{"ml": there}},
+			Jobs: []*inspect.Job{{Context: "taken", Kind: "Job", Namespace: "ml", Name: "train", UID: "x", Marks: &delegation.Marks{OriginUID: "an-earlier-one"}}},
+		},
 	}
 	v := inspect.NewInventory(time.Now(), clusters, nil)
 	pair := inspect.Pair{Origin: origin}
@@ -176,9 +180,9 @@ func TestForDispatch(t *testing.T) {
 	for _, p := range placement.Around(v).Judge(pair, nil) {
 		got = append(got, p.Context+" "+string(p.Verdict))
 		// Only a missing namespace can be changed.
-		assert.Equal(t, len(p.Changes) > 0, p.Verdict == inspect.Never, "%v", p.Changes)
+		assert.Equal(t, len(p.Changes) > 0, p.Reason == inspect.NamespaceMissing && p.Verdict == inspect.Never, "%v", p.Changes)
 	}
-	assert.DeepEqual(t, got, []string{"lost unknown", "ready unknown", "without never", "going waits", "closed unknown"})
+	assert.DeepEqual(t, got, []string{"lost unknown", "ready unknown", "without never", "going waits", "closed unknown", "taken never"})
 	origin.Marks = &delegation.Marks{Mirror: delegation.Place{Name: "train", UID: "m"}}
 	assert.Equal(t, len(placement.Around(v).Judge(pair, nil)), 0)
 }
