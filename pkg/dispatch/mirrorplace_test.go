@@ -237,7 +237,9 @@ func TestCancelWithFewRights(t *testing.T) {
 	assert.Equal(t, len(x.mirrors), 1)
 	assert.Assert(t, strings.HasPrefix(messages[0], "not searched for mirrors: other namespaces than ml in context \"w\": "), messages[0])
 	server.Namespaces["far"] = "f"
-	isDenied = func(path string) bool { return path == "/apis/batch/v1/jobs" || strings.HasPrefix(path, "/apis/batch/v1/namespaces/far/") }
+	isDenied = func(path string) bool {
+		return path == "/apis/batch/v1/jobs" || strings.HasPrefix(path, "/apis/batch/v1/namespaces/far/")
+	}
 	_, _, err = find("unknown+f/far/train/x")
 	assert.ErrorContains(t, err, "Not searched: other namespaces than ml in context \"w\": ")
 	assert.ErrorContains(t, err, ". End the job and leave its mirrors with --abandon-mirror")

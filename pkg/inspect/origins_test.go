@@ -73,10 +73,12 @@ func TestOrphansOfDispatch(t *testing.T) {
 		edit     func(m *Facts, mirror *Job)
 		isOrphan bool
 	}{
-		"its origin is gone":            {edit: func(*Facts, *Job) {}, isOrphan: true},
-		"its namespace was read":        {edit: func(m *Facts, _ *Job) { m.Namespace = "ml" }, isOrphan: true},
-		"another namespace was read":    {edit: func(m *Facts, _ *Job) { m.Namespace = "web" }},
-		"its origin was requested":      {edit: func(m *Facts, _ *Job) { m.Namespace, m.Absent = "web", map[ObjectName]bool{{GroupKind: row.GroupVersionKind().GroupKind(), NamespacedName: train}: true} }, isOrphan: true},
+		"its origin is gone":         {edit: func(*Facts, *Job) {}, isOrphan: true},
+		"its namespace was read":     {edit: func(m *Facts, _ *Job) { m.Namespace = "ml" }, isOrphan: true},
+		"another namespace was read": {edit: func(m *Facts, _ *Job) { m.Namespace = "web" }},
+		"its origin was requested": {edit: func(m *Facts, _ *Job) {
+			m.Namespace, m.Absent = "web", map[ObjectName]bool{{GroupKind: row.GroupVersionKind().GroupKind(), NamespacedName: train}: true}
+		}, isOrphan: true},
 		"the cluster was not read":      {edit: func(m *Facts, _ *Job) { m.Err = errors.New("timeout") }},
 		"the kind was not read":         {edit: func(m *Facts, _ *Job) { m.Kinds = []delegation.Kind{other} }},
 		"the kind may not be read":      {edit: func(m *Facts, _ *Job) { m.AddGap(PartOf(row), errors.New("forbidden")) }},

@@ -70,7 +70,11 @@ func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 	})
 	r.report.Count()
 	if r.report.Summary.Managers == 0 {
-		r.report.Unchecked = append(r.report.Unchecked, inspect.Unchecked{What: "MultiKueue", Contexts: []string{}, Reason: "no context reaches a cluster with MultiKueueClusters"})
+		unread := inspect.Unchecked{What: "MultiKueue", Contexts: []string{}, Reason: "no context reaches a cluster with MultiKueueClusters"}
+		if slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return f.Gaps[inspect.PartClusters] != nil }) {
+			unread.Reason = "MultiKueueClusters could not be read"
+		}
+		r.report.Unchecked = append(r.report.Unchecked, unread)
 	}
 	return r.report
 }
