@@ -190,6 +190,9 @@ func (q *Question) explain(a *Answer) {
 		isOther := a.State == inspect.StateDuplicate && f.AwaitsActor
 		switch {
 		case isOther, !q.isAboutPair(f), q.isRefuted(f, a):
+		case f.Code == unattended && !a.isExplainedBy(f):
+			// The fixes continue the dispatch.
+			a.Message = strings.TrimSpace(a.Message + " No dispatcher copies its status.")
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
@@ -267,6 +270,9 @@ const (
 
 // mirrorGone is the code of a Job whose mirror certainly no longer exists.
 const mirrorGone = "JM105"
+
+// unattended is the code of a Job whose status no dispatcher copies.
+const unattended = "JM201"
 
 // changedJob is the code of a Job that was changed in a way that Kueue cannot follow.
 const changedJob = "JM125"

@@ -36,11 +36,7 @@ func (q *Question) waiting() Answer {
 				to = p.Context
 			}
 		}
-		return Answer{
-			State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "It was not dispatched to a cluster yet.",
-			Unchecked: unreadOf(q.Trace.Placements),
-			Fixes:     []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", to))}},
-		}
+		return q.undispatched(to)
 	case o.Status == delegation.Unclaimed && o.Pinned().IsZero():
 		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonUnclaimed, Message: fmt.Sprintf("No sign of controller %s.", o.ManagedBy)}
 		a.addUnread(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
@@ -49,6 +45,29 @@ func (q *Question) waiting() Answer {
 		return suspended(o)
 	}
 	return q.withoutMirror()
+}
+
+// undispatched returns the answer for a Job that this plugin must dispatch. If its status was written, it
+// was dispatched before.
+func (q *Question) undispatched(to string) Answer {
+	o := q.Pair.Origin
+	a := Answer{
+		State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "It was not dispatched to a cluster yet.",
+		Fixes: []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", to))}},
+	}
+	lease, known := q.Inventory.Facts(o.Context).LeaseOf(o)
+	switch isHeld := q.Inventory.IsHeld(o.Context, lease); {
+	case o.StartTime == nil || isHeld:
+		a.Unchecked = unreadOf(q.Trace.Placements)
+		return a
+	case known:
+		a.State, a.Message = inspect.StateBlocked, "Its mirror is gone or unread, and no dispatcher holds its Lease."
+	default:
+		a.State, a.Message = inspect.StateUnknown, "Its mirror is gone or unread."
+	}
+	a.Reason, a.Fixes[0].Text = inspect.ReasonNoMirror, "dispatch it again"
+	a.addUnread(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
+	return a
 }
 
 // withoutMirror returns the answer if no mirror was found, and nothing
