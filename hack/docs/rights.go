@@ -123,8 +123,9 @@ func rightsPage() []byte {
 
 # Give people rights
 
-For ` + "`ls`" + ` and ` + "`trace`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`check`" + ` and ` + "`queues`" + ` also need
-[look-secrets](#look-secrets). Without it, they say what they did not check, and exit with 4. This page lists the
+For ` + "`ls`" + ` and ` + "`trace NAME`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`trace -f`, `check`" + ` and
+` + "`queues`" + ` also need [look-secrets](#look-secrets). Without it, they say what they did not check, and exit with 4.
+` + "`queues -n`" + ` needs it only with ` + "`--pending`" + `, for Jobs that wait for a worker. This page lists the
 rights that each command needs. The directory [rbac](../rbac) has a role for each task. Without a right marked as needed,
 a command does not work. Without another right, it does less, and says what it did not check.
 
@@ -148,6 +149,9 @@ Tests compare the roles with the requests that the commands send, except for ` +
 		fmt.Fprintf(&b, "\n## %s\n\n%s. Clusters: %s.", t.Name, t.Title, t.Where)
 		if needs := needsOf(t); len(needs) > 0 {
 			fmt.Fprintf(&b, " Also grant %s.", roleLinks(needs))
+		}
+		if t.Name == rights.TraceFile {
+			b.WriteString(" On managers of MultiKueue, also grant [`look-secrets`](#look-secrets).")
 		}
 		b.WriteString("\n\n| resource | verbs | scope | without it |\n|---|---|---|---|\n")
 		for _, r := range t.Rights {
