@@ -27,7 +27,7 @@ func fleetDenying(t *testing.T, worker, resource, group string) string {
 	return fleetCopy(t, func(contexts string) string {
 		name := "  name: " + worker + "\n"
 		assert.Equal(t, strings.Count(contexts, name), 1)
-		message := fmt.Sprintf(`%s.%s is forbidden: User "dev" cannot list resource "%s" in API group "%s" at the cluster scope`, resource, group, resource, group)
+		message := fmt.Sprintf(`%s.%s is forbidden: User "dev" cannot list resource %q in API group %q at the cluster scope`, resource, group, resource, group)
 		return strings.Replace(contexts, name, name+fmt.Sprintf("  unread:\n  - resource: %s.%s\n    status: {code: 403, reason: Forbidden, message: '%s', details: {group: %s, kind: %s}}\n",
 			resource, group, message, group, resource), 1)
 	})
@@ -96,22 +96,27 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 		unchecked []inspect.Unchecked
 	}{
 		"no worker is selected": {
-			job, []string{"--from", exampleFleet, "--contexts", "management"},
+			job,
+			[]string{"--from", exampleFleet, "--contexts", "management"},
 			"Cannot tell whether it would run. worker-1, worker-2: not selected.",
 			[]inspect.Unchecked{paris, tokyo},
 		},
 		"a worker is not selected": {
-			job, []string{"--from", exampleFleet, "--contexts", "management,worker-1"},
+			job,
+			[]string{"--from", exampleFleet, "--contexts", "management,worker-1"},
 			"Cannot tell whether it would run. worker-2: not selected; worker-1: needs 8 nvidia.com/gpu, limit 4.",
 			[]inspect.Unchecked{tokyo},
 		},
 		"a worker has no context": {
-			job, []string{"--from", fleetWithout(t, "worker-2")},
+			job,
+			[]string{"--from", fleetWithout(t, "worker-2")},
 			"Cannot tell whether it would run. tokyo: no context reaches it; worker-1: needs 8 nvidia.com/gpu, limit 4.",
 			[]inspect.Unchecked{{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it"}},
 		},
 		"the requests are unknown": {
-			jobSet, []string{"--from", exampleFleet}, "management: the requests of its Pods are unknown.",
+			jobSet,
+			[]string{"--from", exampleFleet},
+			"management: the requests of its Pods are unknown.",
 			[]inspect.Unchecked{{What: "verdict", Contexts: []string{"management"}, Reason: "the requests of its Pods are unknown"}},
 		},
 	} {

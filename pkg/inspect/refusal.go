@@ -21,7 +21,13 @@ type Refusal struct {
 	User string
 	// Group and Resource are the denied resource, such as "kueue.x-k8s.io" and "workloads".
 	Group, Resource string
+	// Scope is where the user may not read it: clusterWide, "in namespace NAME", or "" if the server
+	// does not say it.
+	Scope string
 }
+
+// clusterWide is the scope of a request for all namespaces, or for objects without a namespace.
+const clusterWide = "cluster-wide"
 
 func (r *Refusal) String() string {
 	return r.user() + " may not read " + listed(r.Group, r.Resource)
@@ -47,6 +53,12 @@ func RefusalOf(err error) *Refusal {
 	r := &Refusal{Group: status.Status().Details.Group, Resource: status.Status().Details.Kind}
 	denied, _ := kubecontext.DenialIn(status.Status().Message)
 	r.User = denied.User
+	switch {
+	case denied.Namespace != "":
+		r.Scope = "in namespace " + denied.Namespace
+	case denied.IsEverywhere:
+		r.Scope = clusterWide
+	}
 	return r
 }
 
@@ -81,20 +93,26 @@ func FoldRefusals(errs []ContextError) []ContextError {
 }
 
 func foldRefused(all []ContextError) ContextError {
-	of := map[string][]string{}
+	type place struct{ scope, group string }
+	of := map[place][]string{}
 	var codes []string
 	for _, e := range all {
-		if !slices.Contains(of[e.Refusal.Group], e.Refusal.Resource) {
-			of[e.Refusal.Group] = append(of[e.Refusal.Group], e.Refusal.Resource)
+		p := place{e.Refusal.Scope, e.Refusal.Group}
+		if !slices.Contains(of[p], e.Refusal.Resource) {
+			of[p] = append(of[p], e.Refusal.Resource)
 		}
 		codes = append(codes, e.NotJudged...)
 	}
+	in := map[string][]string{}
+	for _, p := range slices.SortedFunc(maps.Keys(of), func(a, b place) int { return cmp.Compare(a.group, b.group) }) {
+		in[p.scope] = append(in[p.scope], listed(p.group, of[p]...))
+	}
 	var resources []string
-	for _, group := range slices.Sorted(maps.Keys(of)) {
-		resources = append(resources, listed(group, of[group]...))
+	for _, scope := range slices.Sorted(maps.Keys(in)) {
+		resources = append(resources, strings.TrimSpace(strings.Join(in[scope], ", ")+" "+scope))
 	}
 	e := all[0]
-	text := command.Say("%s may not read %s", command.Text(e.Refusal.user()), command.Text(strings.Join(resources, ", ")))
+	text := command.Say("%s may not read %s", command.Text(e.Refusal.user()), command.Text(strings.Join(resources, ", and ")))
 	slices.Sort(codes)
 	if len(codes) > 0 {
 		text = command.Say("%s; %s", text, WereNotChecked(slices.Compact(codes)))

@@ -34,11 +34,22 @@ func TestFoldRefusals(t *testing.T) {
 		refused("a", "dev", "", "namespaces"),
 	})
 	assert.Equal(t, len(folded), 4)
-	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io); JM001 to JM003 were not checked. "+
+	assert.Equal(t, folded[0].Message, "dev may not read namespaces, workloads, localqueues (kueue.x-k8s.io) in namespace ml; JM001 to JM003 were not checked. "+
 		string(kubecontext.RightsHint))
 	assert.Equal(t, folded[0].Code, kubecontext.CodeForbidden)
 	assert.DeepEqual(t, folded[1:3], []inspect.ContextError{lost, alone})
 	assert.Equal(t, folded[3].Refusal.User, "other")
+}
+
+// TestFoldRefusalsOfScopes checks that a right which a user has in one namespace is not denied.
+func TestFoldRefusalsOfScopes(t *testing.T) {
+	everywhere := inspect.NewContextError(kubecontext.InContext("a", "read workloads", apierrors.NewForbidden(schema.GroupResource{Group: "kueue.x-k8s.io", Resource: "workloads"}, "",
+		errors.New(`User "dev" cannot list resource "workloads" in API group "kueue.x-k8s.io" at the cluster scope`))))
+	everywhere.NotJudged = []string{"JM407"}
+	folded := inspect.FoldRefusals([]inspect.ContextError{everywhere, refused("a", "dev", "", "secrets")})
+	assert.Equal(t, len(folded), 1)
+	assert.Equal(t, folded[0].Message, "dev may not read workloads (kueue.x-k8s.io) cluster-wide, and secrets in namespace ml; JM407 was not checked. "+
+		string(kubecontext.RightsHint))
 }
 
 // TestFoldRefusalsOfTheHostile checks that a hostile server cannot put words into commands that
@@ -48,5 +59,5 @@ func TestFoldRefusalsOfTheHostile(t *testing.T) {
 		refused("a b", "`rm -rf /`", "", "pods`x`"), refused("a b", "`rm -rf /`", "", "jobs"),
 	})
 	assert.Equal(t, len(folded), 1)
-	assert.Equal(t, folded[0].Message, "'rm -rf /' may not read pods'x', jobs. "+string(kubecontext.RightsHint))
+	assert.Equal(t, folded[0].Message, "'rm -rf /' may not read pods'x', jobs in namespace ml. "+string(kubecontext.RightsHint))
 }

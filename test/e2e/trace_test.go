@@ -123,7 +123,7 @@ func TestTraceOverLiveClusters(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		assert.Equal(t, len(lines), 2, out)
 		assert.DeepEqual(t, strings.Fields(lines[1]), strings.Fields("gpu traced - a100 nvidia.com/gpu ? 4 ? 1"))
-		assert.Assert(t, contains(stderr, "note: teammate may not read clusterqueues, workloads"), stderr)
+		assert.Assert(t, contains(stderr, "note: context \"worker-1\": teammate may not read clusterqueues, workloads (kueue.x-k8s.io) cluster-wide"), stderr)
 	})
 	t.Run("a context without rights", func(t *testing.T) {
 		allow(t, c, ns, "nobody", "batch", "jobs")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -81,22 +82,7 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 	}
 	r.List.Errors = inventory.Errors()
 	for _, facts := range inventory.Clusters {
-		if facts.NoKueue {
-			r.WithoutKueue = append(r.WithoutKueue, facts.Context)
-		}
-		for _, gap := range queues.QuotaGaps(facts) {
-			if o.pending && gap.Part == inspect.PartCohorts {
-				// The order of a queue does not depend on them.
-				continue
-			}
-			// Without the Workloads of the namespace, nothing is known to wait in it.
-			isEssential := o.pending && gap.Part == inspect.PartClaims && facts.Kueue.Capacity.Within == ""
-			if o.scope == read.NamespaceScope && !isEssential {
-				r.Notes = append(r.Notes, gap)
-			} else {
-				r.List.Errors = append(r.List.Errors, gap)
-			}
-		}
+		o.addGaps(r, facts)
 	}
 	r.List.Unchecked = inspect.UncheckedOf(r.List.Errors)
 	if r.Pending != nil {
@@ -104,6 +90,26 @@ func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []ku
 		r.Pending.Errors, r.Pending.Unchecked = r.List.Errors, append(slices.Clip(r.List.Unchecked), r.UnreadWorkers...)
 	}
 	return r
+}
+
+// addGaps adds what could not be read of a cluster.
+func (o *queuesOptions) addGaps(r *queuesRead, facts *inspect.Facts) {
+	if facts.NoKueue {
+		r.WithoutKueue = append(r.WithoutKueue, facts.Context)
+	}
+	for _, gap := range queues.QuotaGaps(facts) {
+		if o.pending && gap.Part == inspect.PartCohorts {
+			// The order of a queue does not depend on them.
+			continue
+		}
+		// Without the Workloads of the namespace, nothing is known to wait in it.
+		isEssential := o.pending && gap.Part == inspect.PartClaims && facts.Kueue.Capacity.Within == ""
+		if o.scope == read.NamespaceScope && !isEssential {
+			r.Notes = append(r.Notes, gap)
+		} else {
+			r.List.Errors = append(r.List.Errors, gap)
+		}
+	}
 }
 
 // unreadWorkers returns the unread workers on which Workloads may wait that have quota on a manager.
@@ -182,14 +188,31 @@ func (o *queuesOptions) show(r *queuesRead) error {
 	if !o.format.IncludesErrors() {
 		util.ReportUnchecked(o.ErrOut, r.UnreadWorkers)
 	}
-	for _, note := range inspect.FoldRefusals(r.Notes) {
-		util.Report(o.ErrOut, "note: %s", note.Message)
-	}
+	r.reportNotes(o.ErrOut)
 	if o.scope == read.ClusterScope && r.isEmpty() && slices.ContainsFunc(r.List.Errors, refusesLocalQueues) {
 		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
 	}
 	o.reportEmpty(r)
 	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts)), util.Incomplete(r.UnreadWorkers)})
+}
+
+// reportNotes reports each note once, with the contexts that it holds for.
+func (r *queuesRead) reportNotes(w io.Writer) {
+	var messages []string
+	contexts := map[string][]string{}
+	for _, note := range inspect.FoldRefusals(r.Notes) {
+		if contexts[note.Message] == nil {
+			messages = append(messages, note.Message)
+		}
+		contexts[note.Message] = append(contexts[note.Message], strconv.Quote(note.Context))
+	}
+	for _, message := range messages {
+		word := "context"
+		if len(contexts[message]) > 1 {
+			word = "contexts"
+		}
+		util.Report(w, "note: %s %s: %s", word, inspect.And(contexts[message]), message)
+	}
 }
 
 // reportEmpty says why a table is empty.

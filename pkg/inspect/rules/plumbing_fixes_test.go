@@ -137,7 +137,7 @@ func onlyWorkerCases() []testCase {
 		{"JM003", "ClientConnectionFailed", "Unauthorized"},
 		{"JM004", "ClientConnectionFailed", lost},
 		{"JM005", "ClientConnectionFailed", `no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha2"`},
-		{"JM006", "ClientConnectionFailed", `jobs.batch is forbidden: User "mk" cannot watch resource "jobs" in API group "batch" at the cluster scope`},
+		{"JM006", "ClientConnectionFailed", `workloads.kueue.x-k8s.io is forbidden: User "mk" cannot watch resource "workloads" in API group "kueue.x-k8s.io" at the cluster scope`},
 		{"JM007", "ClientConnectionFailed", "the server could not find the requested resource (get workloads.kueue.x-k8s.io)"},
 		{"JM010", "BadClusterProfile", `load client config failed: ClusterProfile.multicluster.x-k8s.io "w1" not found`},
 	} {
@@ -169,8 +169,9 @@ func TestOnlyWorkerBroken(t *testing.T) {
 
 // TestBrokenWorkerAndMissing checks that the fix of JM008 says why a worker is broken.
 func TestBrokenWorkerAndMissing(t *testing.T) {
-	found := judge(t, testCase{base: "running", edits: append(allLost(),
-		cannotUse("worker1", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`), remove("kwok-mgr", "MultiKueueCluster/worker2")),
+	found := judge(t, testCase{
+		base: "running", edits: append(allLost(),
+			cannotUse("worker1", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`), remove("kwok-mgr", "MultiKueueCluster/worker2")),
 	}.make(t), rules.All(), 0)
 	assert.Equal(t, findingOf(t, found, "JM008").Remedy, "create MultiKueueCluster worker2, or remove it from spec.clusters: "+
 		quoted("kubectl --context kwok-mgr edit multikueueconfigs.kueue.x-k8s.io fleet")+"; "+
