@@ -18,6 +18,7 @@ import (
 // podset.
 type assignment struct {
 	verdict inspect.Verdict
+	sets    []podSetDemand
 	tries   []try
 	// worst is the try that decides the verdict, nil if everything fits.
 	worst *try
@@ -75,7 +76,7 @@ type assigner struct {
 // before it, without backtracking, as Kueue does.
 func (a *assigner) assign(all []podSetDemand) assignment {
 	a.given = map[capacity.FlavorResource]capacity.Amount{}
-	result := assignment{verdict: inspect.Fits}
+	result := assignment{verdict: inspect.Fits, sets: all}
 	groups := a.queue.Queue.Groups()
 	for i := range all {
 		set := &all[i]
@@ -117,15 +118,11 @@ func (a *assigner) assign(all []podSetDemand) assignment {
 
 // partial returns with how few Pods the assigned request may start, nil if it is for all Pods.
 func (a *assignment) partial() *inspect.PartialStart {
-	p, seen := &inspect.PartialStart{}, map[string]bool{}
-	for i := range a.tries {
-		set := a.tries[i].demand
-		if isLess := set.count < int64(set.set.Count); isLess && !seen[set.set.Name] {
-			seen[set.set.Name] = true
-			p.Pods, p.Of = p.Pods+set.count, p.Of+int64(set.set.Count)
-		}
+	p := &inspect.PartialStart{}
+	for i := range a.sets {
+		p.Pods, p.Of = p.Pods+a.sets[i].count, p.Of+int64(a.sets[i].set.Count)
 	}
-	if len(seen) == 0 {
+	if p.Pods == p.Of {
 		return nil
 	}
 	return p

@@ -3,10 +3,13 @@ package placement_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // TestPartialStart checks that a Job that Kueue may start with fewer Pods needs quota for these only,
@@ -45,6 +48,19 @@ func TestPartialStart(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestPartialStartOfSeveralPodSets checks that the numbers of Pods are those of the whole Job.
+func TestPartialStartOfSeveralPodSets(t *testing.T) {
+	w := parse[world](t, simple("4"))
+	workers, leader := parse[batchv1.Job](t, flexible("4", "1")), parse[batchv1.Job](t, pods("2", "cpu: 1"))
+	workers.Namespace = "ml"
+	r := placement.OfJob(&workers, "q")
+	r.PodSets = append(r.PodSets, placement.OfJob(&leader, "q").PodSets...)
+	r.PodSets[1].Name = "leader"
+	p := placement.On(w.facts(), &r, nil, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
+	assert.Equal(t, p.Verdict, inspect.Fits, p.Message)
+	assert.DeepEqual(t, p.Partial, &inspect.PartialStart{Pods: 4, Of: 6})
 }
 
 // TestSeveralShortResources checks that a Job that lacks several resources gets changes that are enough
