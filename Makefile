@@ -4,6 +4,7 @@ BIN := bin
 CLUSTERS := $(BIN)/clusters
 CONTROLLERS := $(BIN)/controllers
 KUEUE := $(BIN)/kueue
+SCHEDULER := $(BIN)/scheduler
 # KUEUE_VERSION is for tests and the demo. CI also tests OLDER_KUEUES at night: 0.12 does not yet
 # record the cluster of a Workload.
 KUEUE_VERSION := v0.19.2
@@ -49,7 +50,7 @@ CLUSTER_FLAGS := -timeout 30m -p 2 -parallel 8
 RACED := ./cmd/... ./hack/pictures ./internal/fuzzfleet ./pkg/bundle ./pkg/cmd/... ./pkg/dispatch ./pkg/dispatch/internal/... ./pkg/dispatch/manifest ./pkg/dispatch/preflight ./pkg/dispatch/recreate ./pkg/fleet/... ./pkg/inspect/read/... ./pkg/logs/... ./pkg/printers/... ./pkg/probe/... ./test/bench/... ./test/fixture/...
 UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/fixture/... ./test/readme ./test/bench/...
 JUDGES = ./pkg/cmd $$(go list $(UNIT_TESTS) | grep -vxF "$$(go list $(RACED))")
-CLUSTER_TESTS := ./test/kueue ./test/e2e ./test/tutorial ./test/controllers ./test/clusters
+CLUSTER_TESTS := ./test/scheduler ./test/kueue ./test/e2e ./test/tutorial ./test/controllers ./test/clusters
 SAY_RACE = @$(if $(CC),,echo "No C compiler: these tests run without the race detector.")
 SLOWEST = @echo "The ten slowest tests:"; $(TOOLS)/gotestsum tool slowest --num 10 --jsonfile $(BIN)/$@.json
 
@@ -88,6 +89,10 @@ controllers: ## Build JobSet and Trainer for tests, once
 kueue: ## Build Kueue for tests and the demo, once
 	@test/kueue/install.sh $(KUEUE) $(KUEUE_VERSION)
 
+.PHONY: scheduler
+scheduler: ## Build Kueue's scheduler for tests, once
+	@test/scheduler/install.sh $(SCHEDULER)
+
 .PHONY: demo
 demo: build ## Show the plugin on three real clusters, and keep them running
 	@{ test/clusters/install.sh -q $(CLUSTERS) && test/kueue/install.sh -q $(KUEUE) $(KUEUE_VERSION); } || test/demo/first-look.sh $(PLUGIN)
@@ -124,12 +129,12 @@ test-fast: ## Run unit tests of changed packages, without the race detector
 	go test -short $(UNIT_TESTS)
 
 .PHONY: test-clusters
-test-clusters: build clusters controllers kueue $(TOOLS)/gotestsum ## Run the tests that need clusters
+test-clusters: build clusters controllers kueue scheduler $(TOOLS)/gotestsum ## Run the tests that need clusters
 	$(CLUSTER_ENV) $(GOTESTSUM) -vet=off $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
 	$(SLOWEST)
 
 .PHONY: test-race
-test-race: build clusters controllers kueue $(TOOLS)/gotestsum ## Run cluster tests with the race detector, in half an hour
+test-race: build clusters controllers kueue scheduler $(TOOLS)/gotestsum ## Run cluster tests with the race detector, in half an hour
 	$(SAY_RACE)
 	LONG=1 $(GOTEST) $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
 	$(SLOWEST)
@@ -179,9 +184,11 @@ test-kueue: clusters ## Test with a real MultiKueue of older Kueue versions
 	test/kueue/install.sh $(BIN)/older-kueues $(OLDER_KUEUES)
 	for version in $(OLDER_KUEUES); do KUEUE=$(CURDIR)/$(BIN)/older-kueues/$$version go test -count=1 -timeout 30m -v -skip '^TestPlacements$$' ./test/kueue || exit; done
 
-# Each set-up has up to eight Jobs. FIRST is the first seed.
+# First with Kueue's scheduler as a library, in 20,000 worlds, then with a live Kueue. There, each set-up
+# has up to eight Jobs, and FIRST is the first seed. SEED=N is a world and a set-up.
 .PHONY: test-placements
-test-placements: build clusters kueue ## Compare trace -f with Kueue; SEED=N repeats a set-up
+test-placements: build clusters kueue scheduler ## Compare placements with Kueue; SEED=N repeats one
+	PLACEMENTS=long go test -count=1 -v ./test/scheduler
 	PLACEMENTS=long go test -count=1 -timeout 60m -v -run '^TestPlacements$$' ./test/kueue
 
 # FUZZTIME is the time per target. Go stores a failing input in the package's testdata/fuzz, and
@@ -223,6 +230,7 @@ lint: $(TOOLS)/golangci-lint ## Run the linters over all modules
 	cd test/clusters/controlplane && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd test/controllers/manager && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd test/controllers/tekton && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
+	cd test/scheduler/oracle && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd test/validation && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 	cd hack/image && $(CURDIR)/$(TOOLS)/golangci-lint run $(SHALLOW) ./...
 
@@ -245,6 +253,7 @@ verify: lint ## Run linters; check that generated files and go.mod are fresh
 	cd test/clusters/controlplane && go mod tidy -diff
 	cd test/controllers/manager && go mod tidy -diff
 	cd test/controllers/tekton && go mod tidy -diff
+	cd test/scheduler/oracle && go mod tidy -diff
 	cd test/validation && go mod tidy -diff
 	cd hack/image && go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
