@@ -32,7 +32,7 @@ func seeds(t *testing.T) (first, count uint64) {
 	if os.Getenv("PLACEMENTS") == "long" {
 		return 0, 20_000
 	}
-	return 0, 3000
+	return 0, 2000
 }
 
 // TestPlacements compares the verdicts on random worlds.

@@ -128,8 +128,7 @@ func (tr *trial) predicted() outcome {
 // isUndecided reports whether the placement leaves open whether a Workload of several PodSets ever fits.
 func (tr *trial) isUndecided() bool {
 	predicted, actual := tr.predicted(), tr.outcome()
-	isOpen := predicted == undecided && (actual == waits || actual == never)
-	return tr.sets > 1 && (isOpen || predicted == waits && actual == never)
+	return tr.sets > 1 && predicted == undecided && (actual == waits || actual == never)
 }
 
 // difference returns how the placement differs from what Kueue does, "" if it does not.

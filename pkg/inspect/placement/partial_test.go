@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // TestPartialStart checks that a Job that Kueue may start with fewer Pods needs quota for these only,
@@ -61,6 +62,24 @@ func TestPartialStartOfSeveralPodSets(t *testing.T) {
 	p := placement.On(w.facts(), &r, nil, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
 	assert.Equal(t, p.Verdict, inspect.Fits, p.Message)
 	assert.DeepEqual(t, p.Partial, &inspect.PartialStart{Pods: 4, Of: 6})
+}
+
+// TestPodSetsInEachOthersWay checks that a Job does not wait for quota in use if the first PodSet would
+// take what the second one needs once the quota is free.
+func TestPodSetsInEachOthersWay(t *testing.T) {
+	w := parse[world](t, plain+`
+queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [
+  {name: f, resources: [{name: cpu, nominalQuota: 4}]}, {name: g, resources: [{name: cpu, nominalQuota: 2}]}]}]}}]
+workloads: [`+holding("q", "a", "f", "3", "0")+"]")
+	w.Flavors = append(w.Flavors, parse[*kueue.ResourceFlavor](t, "{metadata: {name: g}}"))
+	first, second := parse[batchv1.Job](t, pods("1", "cpu: 2")), parse[batchv1.Job](t, pods("1", "cpu: 4"))
+	first.Namespace = "ml"
+	r := placement.OfJob(&first, "q")
+	r.PodSets = append(r.PodSets, placement.OfJob(&second, "q").PodSets...)
+	r.PodSets[1].Name = "second"
+	p := placement.On(w.facts(), &r, nil, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
+	assert.Equal(t, p.Verdict, inspect.Unknown, p.Message)
+	assert.Equal(t, p.Message, "fits only if its pod sets are placed in another order, which Kueue does not try")
 }
 
 // TestSeveralShortResources checks that a Job that lacks several resources gets changes that are enough

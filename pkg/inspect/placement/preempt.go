@@ -322,3 +322,26 @@ func (s *site) isSettled(result *assignment) bool {
 // isMisjudged reports whether Kueue takes a flavor as fitting although a resource is short, because it
 // rates another resource, which it has to borrow, as worse. It then neither starts nor preempts anything.
 func (t *try) isMisjudged() bool { return t.verdict == inspect.Waits && t.rating.mode == fitsNow }
+
+// isMisordered reports whether a request that waits does not fit even if nothing else uses quota: its
+// podsets would then get other flavors than now, and take each other's quota.
+func (s *site) isMisordered(a *assigner, result *assignment, all []podSetDemand) bool {
+	if len(all) == 1 || s.victims(result).rating.canPreempt() {
+		return false
+	}
+	alone := *a
+	alone.preempts = func(capacity.FlavorResource, capacity.Amount) rating { return rating{mode: noVictims} }
+	s.eachClaim((*capacity.Node).Release)
+	verdict := alone.assign(all).verdict
+	s.eachClaim((*capacity.Node).Restore)
+	return verdict == inspect.Never || verdict == inspect.Waits
+}
+
+// eachClaim does something with all Workloads that hold quota of the cohort.
+func (s *site) eachClaim(do func(*capacity.Node, *kueue.Claim)) {
+	for _, n := range s.sharers() {
+		for _, c := range n.Claims {
+			do(n, c)
+		}
+	}
+}

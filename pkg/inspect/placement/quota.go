@@ -42,6 +42,10 @@ func (s *site) judgeQuota() bool {
 	case inspect.Fits:
 		s.fitsNow(&result, fewer)
 	case inspect.Waits:
+		if s.isMisordered(a, &result, all) {
+			s.decideByMessage(otherOrder)
+			return false
+		}
 		s.waits(&result)
 	case inspect.Never:
 		s.never(a, &result, all)
@@ -334,6 +338,8 @@ func (s *site) lackQuota(result *assignment, isCertain bool) {
 	s.decide(inspect.Unknown, inspect.NoSuchResource, "%s, unless Kueue's configuration excludes or transforms it", l.Message())
 }
 
+const otherOrder = "fits only if its pod sets are placed in another order, which Kueue does not try"
+
 // never decides that the request can never run, if that is so however its
 // Pods are placed.
 func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
@@ -343,7 +349,7 @@ func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
 		return
 	}
 	if possible, isSure := a.isPossible(all); possible || !isSure {
-		s.decideByMessage("fits only if its pod sets are placed in another order, which Kueue does not try")
+		s.decideByMessage(otherOrder)
 		return
 	}
 	s.amount(result)
