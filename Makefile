@@ -253,7 +253,7 @@ verify: lint ## Run linters; check that generated files and go.mod are fresh
 	cd test/clusters/controlplane && go mod tidy -diff
 	cd test/controllers/manager && go mod tidy -diff
 	cd test/controllers/tekton && go mod tidy -diff
-	cd test/scheduler/oracle && go mod tidy -diff
+	cd test/scheduler/oracle && go mod tidy -diff && go mod edit -json | grep -q '"$(KUEUE_VERSION)"' || { echo "test/scheduler/oracle/go.mod does not require Kueue $(KUEUE_VERSION)"; exit 1; }
 	cd test/validation && go mod tidy -diff
 	cd hack/image && go mod tidy -diff
 	cd hack/tools && go mod tidy -diff
