@@ -115,7 +115,9 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 		},
 		"the requests are unknown": {
 			jobSet,
-			[]string{"--from", exampleFleet},
+			[]string{"--from", fleetCopy(t, func(contexts string) string {
+				return strings.ReplaceAll(contexts, "  - batch/v1\n", "  - batch/v1\n  - jobset.x-k8s.io/v1alpha2\n")
+			})},
 			"management: the requests of its Pods are unknown.",
 			[]inspect.Unchecked{{What: "verdict", Contexts: []string{"management"}, Reason: "the requests of its Pods are unknown"}},
 		},

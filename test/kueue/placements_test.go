@@ -163,12 +163,16 @@ func (tr *trial) predict(job object) ([]inspect.Placement, error) {
 	var out, errOut bytes.Buffer
 	env.In, env.Out, env.ErrOut = bytes.NewReader(text), &out, &errOut
 	env.Args = []string{"trace", "-f", "-", "-o", "json", "--all-contexts", "--kubeconfig", set.Kubeconfig, "--cache-dir", tr.cache}
-	if code := cmd.Run(env); code != 0 && code != util.ExitFindings {
+	code := cmd.Run(env)
+	if code != 0 && code != util.ExitFindings && code != util.ExitPartial {
 		return nil, fmt.Errorf("trace -f ends with %d: %s", code, &errOut)
 	}
 	var document inspect.Trace
 	if err := json.Unmarshal(out.Bytes(), &document); err != nil {
 		return nil, err
+	}
+	if code == util.ExitPartial && !slices.ContainsFunc(document.Placements, func(p inspect.Placement) bool { return p.Verdict == inspect.Unknown }) {
+		return nil, fmt.Errorf("trace -f ends with %d, though no verdict is unknown: %s%s", code, &out, &errOut)
 	}
 	if len(document.Placements) == 0 {
 		return nil, fmt.Errorf("trace -f names no cluster: %s%s", &out, &errOut)
