@@ -111,4 +111,8 @@ func TestWideTablesAt80Columns(t *testing.T) {
 		assert.NilError(t, write(&b))
 		assert.Assert(t, !strings.Contains(b.String(), "…") && strings.Contains(b.String(), "not shown at this width: "), "%s:\n%s", name, b.String())
 	}
+	var b strings.Builder
+	assert.NilError(t, printers.Pending(&b, queues.NewPendingList(), o))
+	assert.NilError(t, printers.Queues(&b, queues.NewQueueList(), o))
+	assert.Equal(t, b.String(), "", "an empty list has no columns")
 }

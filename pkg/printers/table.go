@@ -347,10 +347,17 @@ func widest(lines []string) int {
 
 // notShown returns lines that name the columns that the table has dropped.
 func (t *table) notShown(o TableOptions) []string {
-	if len(t.dropped) == 0 || o.NoHeaders {
+	if len(t.dropped) == 0 || o.NoHeaders || t.isEmpty() {
 		return nil
 	}
 	return append([]string{""}, wrapBelow("not shown at this width: ", strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width)...)
+}
+
+func (t *table) isEmpty() bool {
+	for range t.rows {
+		return false
+	}
+	return true
 }
 
 // Note writes a note, on lines of the width of the terminal, 0 without one.

@@ -66,7 +66,8 @@ all namespaces, or of one with -n. Without --probe, it needs no Job and changes 
 For each cluster, doctor prints what passed, and each problem with its fix. It checks
 connections, configuration, namespaces, queues, quotas, workload priority classes,
 kinds, versions, clocks, and the credentials and rights of managers on workers.
-"explain CODE" describes a problem. doctor lists what it could not check, with the missing right.
+"explain CODE" describes a problem. doctor lists what it could not check, with the
+missing right.
 
 --probe submits a tiny Job to a MultiKueue queue instead. It times each step until the
 status of the Pod is back, says where the Job stopped and why, and deletes the Job,

@@ -15,8 +15,8 @@ type runner interface {
 }
 
 // Runs returns the RunE of a command, which converts arguments and flags to options, and runs
-// these. It makes wrong patterns and
-// combinations of global flags usage errors, and adds the command's name to a usage error.
+// these. It makes wrong patterns and combinations of global flags usage errors, and adds the command's
+// name to a usage error.
 func Runs[O runner](toOptions func(args []string) (O, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		o, err := toOptions(args)

@@ -43,6 +43,9 @@ func managedByCases() []testCase {
 		{name: "left its queue, as the fix says", code: "JM012", base: "managed-by-missing", edits: []edit{
 			patch("kwok-mgr", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {managedBy: example.com/unknown, suspend: false}}`),
 		}},
+		{name: "left its queue, to run where it is", code: "JM012", base: "managed-by-missing", edits: []edit{
+			patch("kwok-mgr", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {suspend: false}, status: {active: 1}}`),
+		}},
 		{name: "out of its queue, and suspended", code: "JM012", base: "managed-by-missing", fires: true, edits: []edit{
 			patch("kwok-mgr", "Job/train", `{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {managedBy: example.com/unknown, suspend: true}}`),
 		}},

@@ -69,10 +69,10 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	v.Report(s)
 }
 
-// hasLeftQueue reports whether a Job of another owner was removed from its queue and resumed, as the fix of a
-// rejection says. Only its Workload remains.
+// hasLeftQueue reports whether a Job that is not for MultiKueue was removed from its queue and resumed, as the
+// fix of a rejection says. Only its Workload remains.
 func hasLeftQueue(j *inspect.Job) bool {
-	return j.Queue() == "" && !j.Suspended && j.ManagedBy != delegation.MultiKueue && !j.ManagedBy.IsBuiltIn()
+	return j.Queue() == "" && !j.Suspended && j.ManagedBy != delegation.MultiKueue
 }
 
 // addFieldMissing adds to the sighting of an object without an owner that its

@@ -100,14 +100,14 @@ func mirrorRefused() view.Rule {
 					refused = refused && v.IsMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 				}
 				if refused {
-					v.Report(describeClash(v, s, copies[0]))
+					v.Report(describeRefusedMirror(v, s, copies[0]))
 				}
 			}
 		},
 	}
 }
 
-func describeClash(v *view.View, s view.Submission, c view.Copy) view.Sighting {
+func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Sighting {
 	j := s.Job()
 	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
 	sighting := view.Sighting{
