@@ -179,6 +179,9 @@ func AreNotSelected(names []string) string {
 // Everything is the What of a context of which nothing could be read.
 const Everything = "everything"
 
+// NoVerdict is the What of a trace whose Job has no verdict, for a reason that is also the message.
+const NoVerdict = "verdict"
+
 // UncheckedOf returns what could not be read and was therefore not checked. It merges entries with the
 // same reason, because a restricted user may not read many resources.
 func UncheckedOf(errs []ContextError) []Unchecked {

@@ -70,7 +70,10 @@ func answerLines(t *inspect.Trace, o TableOptions) []string {
 	if t.Message != "" {
 		lines = append(lines, wrap(Safe(t.Message), o.Width, "")...)
 	}
-	lines = append(lines, uncheckedLines(t.Unchecked, o)...)
+	isSaid := func(u inspect.Unchecked) bool {
+		return u.What == inspect.NoVerdict && strings.Contains(t.Message, u.Reason)
+	}
+	lines = append(lines, uncheckedLines(slices.DeleteFunc(slices.Clone(t.Unchecked), isSaid), o)...)
 	return append(lines, traceFixLines(t, o)...)
 }
 

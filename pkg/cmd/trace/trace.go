@@ -80,11 +80,7 @@ that they fit. It skips all other objects.
 
 With --filename, the exit code is 3 if a Job can never run. Without it, a stuck Job does
 not change the exit code: use check for that. The exit code is 4 if the answer depends on
-something that was not read.
-
-trace --filename knows the requests of Jobs and CronJobs. For other kinds, it checks only
-the queues: the exit code is 3 if these keep the object from running, and 4 if its quota
-decides.`,
+something that was not read, such as the requests of other kinds.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run? If it does not run, why?
   NAME trace train -n ml
 

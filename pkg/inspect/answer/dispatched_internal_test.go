@@ -29,19 +29,28 @@ func TestDispatchedWithoutMirror(t *testing.T) {
 	for name, tt := range map[string]struct {
 		started *metav1.Time
 		leases  map[string]*inspect.Lease
+		err     error
 		state   inspect.JobState
 		message string
+		fix     string
 	}{
-		"never dispatched":      {nil, none, inspect.StateWaiting, "It was not dispatched to a cluster yet."},
-		"dispatched before":     {started, none, inspect.StateBlocked, lost},
-		"a dispatcher works":    {started, held, inspect.StateWaiting, "It was not dispatched to a cluster yet."},
-		"Leases are unreadable": {started, nil, inspect.StateUnknown, "Its mirror is gone or unread. Not read: worker-1."},
+		"never dispatched":      {nil, none, inspect.ErrNotRequested, inspect.StateWaiting, "It was not dispatched to a cluster yet.", "dispatch it"},
+		"its worker is unread":  {started, none, inspect.ErrNotRequested, inspect.StateUnknown, lost, ""},
+		"all was read":          {started, none, nil, inspect.StateBlocked, "Its mirror is gone, and no dispatcher holds its Lease.", "dispatch it again"},
+		"being dispatched":      {nil, held, nil, inspect.StateWaiting, "It has no mirror yet; alice holds its Lease.", ""},
+		"a dispatcher works":    {started, held, inspect.ErrNotRequested, inspect.StateWaiting, "Its mirror is gone or unread; alice holds its Lease. Not read: worker-1.", ""},
+		"Leases are unreadable": {started, nil, inspect.ErrNotRequested, inspect.StateUnknown, "Its mirror is gone or unread. Not read: worker-1.", ""},
 	} {
 		hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{dispatchedJob(tt.started)}, Leases: tt.leases}
-		v := inspect.NewInventory(time.Unix(60, 0), []*inspect.Facts{hub, {Context: "worker-1", Err: inspect.ErrNotRequested}}, nil)
+		v := inspect.NewInventory(time.Unix(60, 0), []*inspect.Facts{hub, {Context: "worker-1", ClusterUID: "worker-1", Err: tt.err}}, nil)
 		trace := Trace(v, v.Pairs.Pairs[0])
 		assert.Equal(t, trace.State, tt.state, name)
 		assert.Equal(t, trace.Message, tt.message, name)
+		fix := ""
+		if len(trace.Fixes) > 0 {
+			fix = trace.Fixes[0].Text
+		}
+		assert.Equal(t, fix, tt.fix, name)
 	}
 }
 

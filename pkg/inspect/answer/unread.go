@@ -161,7 +161,7 @@ func uncheckedOn(all []inspect.Placement, isUnchecked func(inspect.Placement) bo
 		if !isUnchecked(*p) {
 			continue
 		}
-		u := inspect.Unchecked{What: "verdict", Contexts: []string{}, Reason: p.Message, Cluster: !p.Manager}
+		u := inspect.Unchecked{What: inspect.NoVerdict, Contexts: []string{}, Reason: p.Message, Cluster: !p.Manager}
 		if p.Cluster != "" {
 			u.What = "worker " + p.Cluster
 		}

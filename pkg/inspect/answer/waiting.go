@@ -56,17 +56,39 @@ func (q *Question) undispatched(to string) Answer {
 		Fixes: []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", to))}},
 	}
 	lease, known := q.Inventory.Facts(o.Context).LeaseOf(o)
-	switch isHeld := q.Inventory.IsHeld(o.Context, lease); {
-	case o.StartTime == nil || isHeld:
+	isHeld := q.Inventory.IsHeld(o.Context, lease)
+	if o.StartTime == nil && !isHeld {
 		a.Unchecked = unreadOf(q.Trace.Placements)
 		return a
-	case known:
-		a.State, a.Message = inspect.StateBlocked, "Its mirror is gone or unread, and no dispatcher holds its Lease."
-	default:
-		a.State, a.Message = inspect.StateUnknown, "Its mirror is gone or unread."
 	}
-	a.Reason, a.Fixes[0].Text = inspect.ReasonNoMirror, "dispatch it again"
-	a.addUnread(q.unseen("mirror of " + o.Namespace + "/" + o.Name))
+	unseen := q.unseen("mirror of " + o.Namespace + "/" + o.Name)
+	a.Message = "Its mirror is gone"
+	switch {
+	case o.StartTime == nil:
+		a.Message = "It has no mirror yet"
+	case len(unseen) > 0:
+		a.Message = "Its mirror is gone or unread"
+	}
+	a.Fixes[0].Text = "dispatch it again"
+	switch {
+	case isHeld:
+		a.Message += fmt.Sprintf("; %s holds its Lease.", lease.Holder)
+		a.Fixes = nil
+	case known && len(unseen) == 0:
+		a.State, a.Message = inspect.StateBlocked, a.Message+", and no dispatcher holds its Lease."
+	case known:
+		a.State, a.Message = inspect.StateUnknown, a.Message+", and no dispatcher holds its Lease."
+	default:
+		a.State, a.Message = inspect.StateUnknown, a.Message+"."
+	}
+	if o.StartTime != nil {
+		a.Reason = inspect.ReasonNoMirror
+	}
+	if len(unseen) > 0 {
+		// The mirror may run there.
+		a.Fixes = nil
+	}
+	a.addUnread(unseen)
 	return a
 }
 

@@ -324,9 +324,10 @@ func (s *site) isSettled(result *assignment) bool {
 func (t *try) isMisjudged() bool { return t.verdict == inspect.Waits && t.rating.mode == fitsNow }
 
 // isMisordered reports whether a request that waits does not fit even if nothing else uses quota: its
-// podsets would then get other flavors than now, and take each other's quota.
+// podsets would then get other flavors than now, and take each other's quota. It is false if not all
+// Workloads that use quota were read.
 func (s *site) isMisordered(a *assigner, result *assignment, all []podSetDemand) bool {
-	if len(all) == 1 || s.victims(result).rating.canPreempt() {
+	if len(all) == 1 || s.capacity.Gaps[inspect.PartClaims] != nil || s.victims(result).rating.canPreempt() {
 		return false
 	}
 	alone := *a
