@@ -201,6 +201,11 @@ func TestDoctorRights(t *testing.T) {
 		out, _ := runAs(&r)
 		assert.Check(t, strings.Contains(out, "needs the right to "+r.Verbs[0]+" "+r.Resource.String()), "without %s: %s", r.Resource, out)
 	}
+
+	// A Secret that was not read shows nothing about its user.
+	secrets := all[slices.IndexFunc(all, func(r rights.Right) bool { return r.Resource.Resource == "secrets" })]
+	out, _ := runAs(&secrets)
+	assert.Assert(t, strings.Contains(out, "worker rights on kwok-mgr (needs the right to get secrets"), out)
 }
 
 // secretOf returns the Secret of a MultiKueueCluster that points to a context of a kubeconfig.

@@ -164,16 +164,22 @@ func usersOf(manager *inspect.Facts) []managerUser {
 		credential, ok := manager.Setup.Credentials[c.Name]
 		switch {
 		case !ok || credential.User == "":
-			why := errNoUser
-			if known := manager.Setup.NoCredentials[c.Name]; errors.Is(known, errSecretGone) || errors.Is(known, errNoKubeconfig) {
-				why = known
-			}
-			manager.AddGap(inspect.PartAccess, fmt.Errorf("MultiKueueCluster %s: %w", c.Name, why))
+			manager.AddGap(inspect.PartAccess, fmt.Errorf("MultiKueueCluster %s: %w", c.Name, whyNoUser(manager.Setup, c.Name)))
 		default:
 			users = append(users, managerUser{manager, c.Name, credential, grants})
 		}
 	}
 	return users
+}
+
+// whyNoUser returns why the user of a MultiKueueCluster is unknown.
+func whyNoUser(s *inspect.Setup, cluster string) error {
+	_, isShown := s.Credentials[cluster]
+	why := s.NoCredentials[cluster]
+	if isShown || why == nil || errors.Is(why, errNoFacts) || errors.Is(why, errNoUsers) || errors.Is(why, errNoSecret) {
+		return errNoUser
+	}
+	return why
 }
 
 // deniedTo returns the rights that a user lacks on a worker.

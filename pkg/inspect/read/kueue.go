@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -113,7 +112,7 @@ func (r *factReader) readConfig(ctx context.Context) {
 		for _, c := range clusters {
 			if err := r.readAddress(ctx, c); err != nil {
 				r.gap(inspect.PartSecrets, err)
-				r.noteNoCredential(err)
+				r.noteNoCredential(c.Name, err)
 			}
 		}
 		return nil
@@ -132,7 +131,7 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	}
 	name := c.SecretName()
 	if name == "" {
-		r.noteNoCredential(fmt.Errorf("MultiKueueCluster %s: %w", c.Name, errNoSecret))
+		r.noteNoCredential(c.Name, errNoSecret)
 		return nil
 	}
 	// Secrets are not watched, so that credentials do not stay in memory for hours. The address is

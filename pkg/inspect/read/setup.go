@@ -81,13 +81,9 @@ func (r *factReader) readPriorityClasses(ctx context.Context) {
 	})
 }
 
-// noteNoCredential records why a credential could not be read, if Setup was requested.
-func (r *factReader) noteNoCredential(err error) {
-	r.store(func() {
-		if r.facts.Setup != nil {
-			r.facts.AddGap(inspect.PartCredentials, err)
-		}
-	})
+// noteNoCredential records why the credential of a MultiKueueCluster is unknown, if Setup was requested.
+func (r *factReader) noteNoCredential(cluster string, why error) {
+	r.store(func() { r.storeCredential(cluster, kubeconfigFacts{noCredential: why}) })
 }
 
 // storeCredential records the public facts of a MultiKueueCluster's credential, or why there are
