@@ -111,7 +111,7 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	return util.Partial(list.Errors, len(f.Contexts()))
+	return util.Partial(list.Errors, f)
 }
 
 func (o *kindsOptions) write(w io.Writer, list *inspect.KindList) error {

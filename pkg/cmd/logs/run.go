@@ -56,7 +56,7 @@ func (o *logsOptions) Run(ctx context.Context) error {
 		return stopped
 	}
 	if unread := logs.Unread(inventory); err == nil && !isComplete && len(unread) > 0 {
-		return &util.PartialError{Failed: len(unread), Total: len(o.Contexts)}
+		return util.Partial(unread, job.Fleet)
 	}
 	return err
 }
@@ -101,7 +101,7 @@ func (r *logsRun) read(ctx context.Context, at logs.Placement) error {
 	for _, one := range unreached {
 		util.Report(r.ErrOut, "error: %v", one)
 	}
-	return util.JoinErrors([]error{err, &util.PartialError{Failed: len(unreached), Total: len(r.Contexts)}})
+	return util.JoinErrors([]error{err, &util.PartialError{Failed: len(unreached), Total: len(r.job.Fleet.Contexts())}})
 }
 
 // track follows the Job. The result is incomplete if no pod was found.

@@ -35,7 +35,7 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	if !o.outputIncludesErrors() {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, len(f.Contexts())))
+	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, f))
 }
 
 // isStreamed reports whether names are printed as they arrive, without the groups of a table: a
@@ -66,7 +66,7 @@ func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 		return nil
 	}
 	util.ReportErrors(o.ErrOut, errs)
-	return util.Partial(errs, len(f.Contexts()))
+	return util.Partial(errs, f)
 }
 
 func (o *listOptions) write(out io.Writer, list *inspect.OwnerList) error {

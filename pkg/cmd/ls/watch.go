@@ -33,7 +33,7 @@ func (o *listOptions) runRows(ctx context.Context, f *fleet.Fleet, display *util
 		hasAnswered = hasAnswered || failed < len(f.Contexts())
 		if isFinal && !hasAnswered {
 			view.reportErrors(list.Errors)
-			return nil, util.Partial(list.Errors, len(f.Contexts()))
+			return nil, util.Partial(list.Errors, f)
 		}
 		last = list
 		return list, nil
@@ -44,7 +44,7 @@ func (o *listOptions) runRows(ctx context.Context, f *fleet.Fleet, display *util
 	if partial := (*util.PartialError)(nil); last == nil || errors.As(err, &partial) {
 		return err
 	}
-	return util.JoinErrors([]error{err, util.Partial(last.Errors, len(f.Contexts()))})
+	return util.JoinErrors([]error{err, util.Partial(last.Errors, f)})
 }
 
 // failures returns how many contexts did not answer. isFinal is set if a retry fixes no error.

@@ -28,7 +28,8 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 	}
 	addresses := o.flags.Addresses(o.contexts, f)
 	display := &util.Display[*queuesRead]{
-		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
+		Show: func(r *queuesRead) error { return o.show(r, f) },
 		Read: func(ctx context.Context) (*queuesRead, error) {
 			r := o.read(ctx, f, addresses)
 			if r.isEmpty() && o.scope == read.NamespaceScope && !o.watch && o.format.IsTable() {
@@ -178,7 +179,7 @@ func (o *queuesOptions) missingError(r *queuesRead) error {
 	return errors.New(text)
 }
 
-func (o *queuesOptions) show(r *queuesRead) error {
+func (o *queuesOptions) show(r *queuesRead, f *fleet.Fleet) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, r) }, func(w io.Writer) error { return o.writeTable(w, r) }); err != nil {
 		return err
 	}
@@ -193,7 +194,7 @@ func (o *queuesOptions) show(r *queuesRead) error {
 		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
 	}
 	o.reportEmpty(r)
-	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, len(o.contexts)), util.Incomplete(r.UnreadWorkers)})
+	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, f), util.Incomplete(r.UnreadWorkers)})
 }
 
 // reportNotes reports each note once, with the contexts that it holds for.

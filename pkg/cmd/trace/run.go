@@ -30,7 +30,8 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	o.table.NowOn = f.Now
 	addresses, confirmer, known := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer(), &knownTraces{}
 	display := &util.Display[*inspect.TraceList]{
-		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
+		Show: func(list *inspect.TraceList) error { return o.show(list, f) },
 		Read: func(ctx context.Context) (*inspect.TraceList, error) {
 			return o.read(ctx, f, addresses, confirmer, known)
 		},
@@ -119,7 +120,7 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 }
 
 // show prints the traces, and returns an error for the contexts that were not read.
-func (o *traceOptions) show(list *inspect.TraceList) error {
+func (o *traceOptions) show(list *inspect.TraceList, f *fleet.Fleet) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
@@ -133,7 +134,7 @@ func (o *traceOptions) show(list *inspect.TraceList) error {
 	default:
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	return errors.Join(o.fitError(list), o.incomplete(list))
+	return errors.Join(o.fitError(list), o.incomplete(list, f))
 }
 
 // unmentioned returns the errors that no answer of a list mentions.
@@ -149,15 +150,15 @@ func unmentioned(list *inspect.TraceList) []inspect.ContextError {
 
 // incomplete returns an error if an answer depends on something that could not be read. A context
 // that no answer needed does not count.
-func (o *traceOptions) incomplete(list *inspect.TraceList) error {
+func (o *traceOptions) incomplete(list *inspect.TraceList, f *fleet.Fleet) error {
 	isOfFiles := len(o.filenames) > 0
 	if o.wanted.Name == "" && !isOfFiles {
-		return errors.Join(util.Partial(list.Errors, len(o.contexts)), util.Incomplete(list.Unchecked))
+		return errors.Join(util.Partial(list.Errors, f), util.Incomplete(list.Unchecked))
 	}
 	for i := range list.Items {
 		t := &list.Items[i]
 		if isOfFiles && slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool { return isUnreadable(&p) }) {
-			if err := util.Partial(list.Errors, len(o.contexts)); err != nil {
+			if err := util.Partial(list.Errors, f); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -60,9 +61,9 @@ func ReportUnneeded(w io.Writer, errs []inspect.ContextError, width int) {
 	}
 }
 
-// Partial returns an error for the contexts that could not be read, out of total, or nil if there
-// are none.
-func Partial(errs []inspect.ContextError, total int) error {
+// Partial returns an error for the contexts of a fleet that could not be read, or nil if there are
+// none. Contexts that reach the same cluster count once.
+func Partial(errs []inspect.ContextError, f *fleet.Fleet) error {
 	failed := sets.New[string]()
 	for _, e := range errs {
 		failed.Insert(e.Context)
@@ -70,7 +71,7 @@ func Partial(errs []inspect.ContextError, total int) error {
 	if failed.Len() == 0 {
 		return nil
 	}
-	return &PartialError{Failed: failed.Len(), Total: total}
+	return &PartialError{Failed: failed.Len(), Total: len(f.Contexts())}
 }
 
 // IncompleteError is returned if an answer depends on something that could not be read, which was

@@ -124,7 +124,7 @@ func (s *podSearch) noPodError() error {
 		err = fmt.Errorf("%s: found no running Pod: %w", s.What, s.unread)
 	}
 	if unread := logs.Unread(s.job.Inventory); len(unread) > 0 {
-		return errors.Join(err, &util.PartialError{Failed: len(unread), Total: len(s.Contexts)})
+		return errors.Join(err, util.Partial(unread, s.job.Fleet))
 	}
 	return err
 }
