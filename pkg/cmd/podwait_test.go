@@ -57,3 +57,19 @@ func TestWaitsForRunningPod(t *testing.T) {
 		})
 	}
 }
+
+// TestNoWaitForUnreadCluster checks that exec and port-forward fail at once, as logs does, if the Pods are
+// on a cluster that they cannot read.
+func TestNoWaitForUnreadCluster(t *testing.T) {
+	kubeconfig := serve(t, filepath.Join(recordings, "running"), func(context string, w http.ResponseWriter, r *http.Request) bool {
+		if context == "kwok-w1" {
+			answered(401, "application/json", `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Unauthorized","code":401}`)(w, r)
+		}
+		return context == "kwok-w1"
+	})
+	for _, args := range [][]string{{"exec", "train", "--pod-running-timeout", "2s", "--", "true"}, {"port-forward", "train", "8080", "--pod-running-timeout", "2s"}} {
+		_, errOut, code := run(t, append([]string{"-n", "default", "--kubeconfig", kubeconfig}, args...)...)
+		assert.Equal(t, code, util.ExitError, errOut)
+		assert.Check(t, strings.Contains(errOut, "train has no running Pod: ") && !strings.Contains(errOut, "waiting"), errOut)
+	}
+}

@@ -23,13 +23,16 @@ type Placement struct {
 	End string
 	// Why is the reason for having nothing to read, if there are no Pods.
 	Why string
+	// IsUnread is set if the Job does not wait, and its Pods are on a cluster that was not read.
+	IsUnread bool
 }
 
 // Place finds the Pods of a Job: those of its unfinished mirrors; or of its newest finished
 // mirror that has Pods; or of the Job itself, if it is not delegated or has its own Pods. The
 // mirror of an older Job with the same name does not count.
 func Place(v *inspect.Inventory, pair inspect.Pair) Placement {
-	p := Placement{Pair: pair, End: end(pair), Why: why(v, pair)}
+	p := Placement{Pair: pair, End: end(pair)}
+	p.explain(v)
 	mirrors := mirrorsOf(pair)
 	if p.Jobs = unfinished(mirrors); len(p.Jobs) > 0 {
 		return p
@@ -58,7 +61,7 @@ func Again(v *inspect.Inventory, tracked *inspect.Tracked, last Placement) (now 
 			return Place(v, pair), false
 		}
 	}
-	last.Jobs = nil
+	last.Jobs, last.IsUnread = nil, false
 	unread := tracked.UnreadIn(v)
 	if len(unread) > 0 {
 		// The Job may be in these contexts.
@@ -117,15 +120,24 @@ func end(pair inspect.Pair) string {
 	return ""
 }
 
-// why returns the reason why a Job has no Pods.
-func why(v *inspect.Inventory, pair inspect.Pair) string {
-	o := pair.Origin
+// explain sets why a Job has no Pods.
+func (p *Placement) explain(v *inspect.Inventory) {
+	o := p.Pair.Origin
 	switch {
 	case o != nil && o.Row().Template:
-		return "it is a template: name one of the objects that it created"
-	case end(pair) == "":
-		return answer.Clause(answer.Trace(v, pair))
+		p.Why = "it is a template: name one of the objects that it created"
+	case p.End == "":
+		t := answer.Trace(v, p.Pair)
+		p.Why = answer.Clause(t)
+		p.IsUnread = t.Reason == inspect.ReasonUnread && t.State != inspect.StateWaiting
+	default:
+		p.Why = fmt.Sprintf("it has ended (%s); %s", p.End, whyGone(v, p.Pair))
 	}
+}
+
+// whyGone returns why an ended Job has no Pods.
+func whyGone(v *inspect.Inventory, pair inspect.Pair) string {
+	o := pair.Origin
 	gone := "its mirror is gone, and so are its logs"
 	if unseen := v.UnreadContexts(); len(unseen) > 0 {
 		gone = "no mirror found; not read: " + strings.Join(unseen, ", ")
@@ -139,7 +151,7 @@ func why(v *inspect.Inventory, pair inspect.Pair) string {
 	case o.ManagedBy.IsBuiltIn():
 		gone = "its Pods are gone, and so are their logs"
 	}
-	return fmt.Sprintf("it has ended (%s); %s", end(pair), gone)
+	return gone
 }
 
 // AmbiguousError means that several Jobs have the requested name.

@@ -96,7 +96,7 @@ func (o *PodOptions) Find(ctx context.Context) (*FoundPod, error) {
 		if found != nil || err != nil && waiting.Err() == nil {
 			return found, err
 		}
-		if job.At.End != "" || job.At.IsHopeless() || !s.again(waiting) {
+		if job.At.End != "" || job.At.IsHopeless() || s.isOutOfReach() || !s.again(waiting) {
 			return nil, cmp.Or(util.Interrupted(ctx), s.noPodError())
 		}
 		if s.isGone {
@@ -127,6 +127,12 @@ func (s *podSearch) noPodError() error {
 		return errors.Join(err, util.Partial(unread, s.job.Fleet))
 	}
 	return err
+}
+
+// isOutOfReach reports whether a wait is in vain because the Job's Pods are on a cluster that cannot be
+// read. During a wait, a cluster that stops answering may answer again.
+func (s *podSearch) isOutOfReach() bool {
+	return len(s.job.At.Jobs) == 0 && s.job.At.IsUnread && (!s.isWaiting || len(logs.Unread(s.job.Inventory)) == 0)
 }
 
 // again waits for a moment, and then reads where the Job is. It returns false if ctx is done.
