@@ -235,3 +235,18 @@ func refuse(w http.ResponseWriter, asked rbactest.Request) {
 	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"details":{"group":%q,"kind":%q},"message":%q}`,
 		asked.Group, asked.Resource, fmt.Sprintf("%s is forbidden: User \"jo\" cannot %s resource %q in API group %q %s", asked.Resource, asked.Verb, asked.Resource, asked.Group, where))
 }
+
+// TestDoctorOfNamespace checks that doctor -n lists the faults of the chain of its queues, and not those of
+// other queues.
+func TestDoctorOfNamespace(t *testing.T) {
+	dir := setUp(t, map[string]func(string) string{"kwok-mgr": func(text string) string {
+		const active = "message: The admission check is active\n      observedGeneration: 1\n      reason: "
+		text = strings.Replace(text, active+"Active\n", active+"SomeActiveClusters\n", 1)
+		text = strings.Replace(text, "    - worker1\n    - worker2\n", "    - worker1\n    - worker2\n    - none\n", 1)
+		return text + "- {apiVersion: v1, kind: Namespace, metadata: {name: other}}\n"
+	}})
+	for namespace, isListed := range map[string]bool{"": true, "default": true, "other": false} {
+		out, errOut, _ := run(t, "doctor", "--from", dir, "-n", namespace)
+		assert.Check(t, strings.Contains(out, "JM011") == isListed, "-n %s: %s%s", namespace, out, errOut)
+	}
+}

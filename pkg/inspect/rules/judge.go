@@ -30,6 +30,8 @@ type Options struct {
 	// Reach has the flags that the commands of remedies need to reach the
 	// clusters that were judged: see command.Prose.Reached.
 	Reach []string
+	// Namespace limits Report to what the LocalQueues of a namespace depend on; "" is no limit.
+	Namespace string
 }
 
 // Judgment is what the rules found, and what they could not judge.

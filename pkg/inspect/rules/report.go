@@ -55,7 +55,7 @@ func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 	all := ForSetup()
 	judgment := Judge(v, all, o)
 	r := &reporter{view: newSightingCache(v).view(), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
-	r.report.Items = judgment.Findings
+	r.report.Items = slices.DeleteFunc(judgment.Findings, outside(v, o.Namespace))
 	for _, n := range judgment.NotJudged {
 		r.report.Errors = append(r.report.Errors, n.Error())
 	}
