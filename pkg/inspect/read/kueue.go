@@ -160,7 +160,8 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	return err
 }
 
-// readQueue reads the LocalQueue that an object is submitted to, and its ClusterQueue.
+// readQueue reads the LocalQueue that an object is submitted to, and its ClusterQueue. If there is none, it
+// reads the other LocalQueues of the namespace: the name may be a typo.
 func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	if name == "" {
 		return
@@ -168,8 +169,12 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	r.store(func() { r.facts.Kueue.RequestedQueues = append(r.facts.Kueue.RequestedQueues, namespace+"/"+name) })
 	r.read(inspect.PartQueues, func() error {
 		local, err := Get[kueue.LocalQueue](ctx, r.cluster, r.resource("localqueues"), namespace, name)
-		if err != nil || local == nil {
+		if err != nil {
 			return err
+		}
+		if local == nil {
+			r.readOtherQueues(ctx, namespace)
+			return nil
 		}
 		r.store(func() { r.facts.Kueue.LocalQueues = append(r.facts.Kueue.LocalQueues, local) })
 		r.readOrder(ctx, local)
@@ -182,6 +187,22 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 		}
 		r.store(func() { r.facts.Kueue.ClusterQueues = append(r.facts.Kueue.ClusterQueues, queue) })
 		return nil
+	})
+}
+
+// readOtherQueues reads the LocalQueues of a namespace. They only improve a fix, so a denial is no gap.
+func (r *factReader) readOtherQueues(ctx context.Context, namespace string) {
+	var found []*kueue.LocalQueue
+	err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) { found = append(found, q) })
+	if err != nil {
+		return
+	}
+	r.store(func() {
+		for _, q := range found {
+			if r.facts.Kueue.LocalQueueNamed(q.Namespace, q.Name) == nil {
+				r.facts.Kueue.LocalQueues = append(r.facts.Kueue.LocalQueues, q)
+			}
+		}
 	})
 }
 
