@@ -180,6 +180,7 @@ func TestHolderUnread(t *testing.T) {
 	assert.NilError(t, json.Unmarshal([]byte(out), &list))
 	assert.DeepEqual(t, list.Items[0].Fixes[0], trace.Fixes[0])
 	assert.Assert(t, strings.HasPrefix(trace.Fixes[0].Text, "get the right to read Workloads on worker-2. "), trace.Fixes[0].Text)
+	assert.Equal(t, trace.Fixes[1].Text, "wait for the Jobs that hold the quota on worker-2 to finish")
 }
 
 // TestOrphanIfOtherWorkerUnread checks that a holder is an orphan although the Workloads of another worker

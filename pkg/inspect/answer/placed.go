@@ -207,24 +207,29 @@ func (q *Question) fixesIfRead(all []inspect.Placement) []command.Fix {
 }
 
 // waitFixes returns how the quota that a Job lacks gets free on the first cluster whose holders are
-// known. If none are, it returns how to see them.
+// known. If none are, it returns how to see them, and to wait.
 func (q *Question) waitFixes(all []inspect.Placement) (fixes []command.Fix) {
-	var refused []string
+	var refused, unread []string
 	for i := range all {
 		p := &all[i]
-		switch {
-		case p.Verdict != inspect.Waits:
-		case len(p.Holders) > 0:
+		if p.Verdict == inspect.Waits && len(p.Holders) > 0 {
 			return q.holderFixes(p)
-		case p.HoldersUnread == nil:
-		case kubecontext.IsRefused(p.HoldersUnread):
+		}
+		if p.Verdict != inspect.Waits || p.HoldersUnread == nil {
+			continue
+		}
+		unread = append(unread, p.Context)
+		if kubecontext.IsRefused(p.HoldersUnread) {
 			refused = append(refused, p.Context)
-		default:
+		} else {
 			fixes = append(fixes, advice.ShowReadError(p.Context, kueue.Resource("Workload")).Reached(q.Reach).Fixes()...)
 		}
 	}
 	if len(refused) > 0 {
 		fixes = append(advice.GetReadRights(unreadWorkloads, refused).Fixes(), fixes...)
+	}
+	if len(unread) > 0 {
+		fixes = append(fixes, command.Fix{Text: fmt.Sprintf("wait for the Jobs that hold the quota on %s to finish", list(unread)), Command: []string{}})
 	}
 	return fixes
 }
