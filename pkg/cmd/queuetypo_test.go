@@ -40,3 +40,16 @@ func TestQueueTypoWithFewRights(t *testing.T) {
 		})
 	}
 }
+
+// TestQueueTypoOfJob checks that trace offers the queue with the similar name to a user who may read the
+// Workloads and LocalQueues of one namespace, but no ClusterQueue.
+func TestQueueTypoOfJob(t *testing.T) {
+	dir := copyWith(t, "wrong-queue", "kwok-mgr.yaml", func(objects string) string {
+		return strings.ReplaceAll(objects, "no-such-queue", "user-queu")
+	})
+	kubeconfig := guarded(t, dir, func(r rbactest.Request) bool {
+		return r.AllowedBy(rights.Of(rights.Look)) && within(r, "default") && r.Resource != "clusterqueues"
+	})
+	out, _, _ := run(t, "trace", "train", "-n", "default", "--contexts", "kwok-mgr", "--kubeconfig", kubeconfig)
+	assert.Assert(t, strings.Contains(out, "LocalQueue default/user-queu does not exist on kwok-mgr; did you mean user-queue?"), out)
+}
