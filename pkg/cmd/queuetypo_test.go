@@ -53,3 +53,16 @@ func TestQueueTypoOfJob(t *testing.T) {
 	out, _, _ := run(t, "trace", "train", "-n", "default", "--contexts", "kwok-mgr", "--kubeconfig", kubeconfig)
 	assert.Assert(t, strings.Contains(out, "LocalQueue default/user-queu does not exist on kwok-mgr; did you mean user-queue?"), out)
 }
+
+// TestOwnHolders checks that the holders of quota are known to a user who may read the Workloads of one
+// namespace only, if these hold all quota in use.
+func TestOwnHolders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.yaml")
+	job := "{apiVersion: batch/v1, kind: Job, metadata: {name: big, namespace: ml}, spec: {parallelism: 6, completions: 6, " +
+		"template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}"
+	assert.NilError(t, os.WriteFile(path, []byte(job), 0o600))
+	all := append(rights.Of(rights.LookSecrets), rights.Of(rights.TraceFile)...)
+	kubeconfig := guarded(t, "../../examples/fleet", func(r rbactest.Request) bool { return r.AllowedBy(all) && within(r, "ml") })
+	out, _, _ := run(t, "trace", "-f", path, "--queue", "gpu", "--contexts", "worker-2", "--kubeconfig", kubeconfig)
+	assert.Assert(t, strings.Contains(out, "ml/train-old") && !strings.Contains(out, "holder unknown"), out)
+}

@@ -175,7 +175,11 @@ func blocks(c *kueue.Claim) bool {
 func (s *site) holders(fr capacity.FlavorResource, preemptible map[*kueue.Claim]bool) []inspect.Holder {
 	var found []inspect.Holder
 	for _, n := range s.sharers() {
-		for _, c := range n.Claims {
+		claims := n.Claims
+		if s.holdsAllWithin(fr) {
+			claims = s.claimsWithin(n)
+		}
+		for _, c := range claims {
 			if amount := capacity.HeldBy(c, fr); amount > 0 {
 				found = append(found, s.holderOf(c, fr, amount, preemptible[c]))
 			}
@@ -186,6 +190,26 @@ func (s *site) holders(fr capacity.FlavorResource, preemptible map[*kueue.Claim]
 			-cmp.Compare(amountOf(a), amountOf(b)), cmp.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name))
 	})
 	return found
+}
+
+// claimsWithin returns the Workloads that hold quota of a queue, of the one namespace that was read.
+func (s *site) claimsWithin(n *capacity.Node) []*kueue.Claim {
+	return slices.DeleteFunc(slices.Clone(s.capacity.ClaimsWithin), func(c *kueue.Claim) bool { return c.ClusterQueue != n.Name })
+}
+
+// holdsAllWithin reports whether not all Workloads may be read, but those of one namespace hold all that the
+// queue and its cohorts use, so that they are all holders.
+func (s *site) holdsAllWithin(fr capacity.FlavorResource) bool {
+	if s.capacity.Gaps[inspect.PartClaims] == nil || len(s.capacity.ClaimsWithin) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.sharers(), func(n *capacity.Node) bool {
+		var held capacity.Amount
+		for _, c := range s.claimsWithin(n) {
+			held = held.Plus(capacity.HeldBy(c, fr))
+		}
+		return held != n.Used(fr)
+	})
 }
 
 func isOther(h inspect.Holder, queue string) int {
@@ -274,7 +298,10 @@ func (s *site) waits(result *assignment) {
 	}
 	preempted := s.victims(result)
 	s.Holders = s.holders(fr, preempted.from)
-	if s.HoldersUnread = s.capacity.Gaps[inspect.PartClaims]; s.HoldersUnread != nil {
+	if s.HoldersUnread = s.capacity.Gaps[inspect.PartClaims]; s.holdsAllWithin(fr) {
+		s.HoldersUnread = nil
+	}
+	if s.HoldersUnread != nil {
 		text += "; holder unknown: " + s.because(s.HoldersUnread)
 	}
 	var names, preemptible []string

@@ -222,6 +222,18 @@ func (r *factReader) readClaimsWithin(ctx context.Context, namespace string) {
 	})
 }
 
+// readOwnClaims reads the claims of the only namespace of the Jobs, if those of all could not be read. These
+// may be all that hold the quota of a queue.
+func (r *factReader) readOwnClaims(ctx context.Context, namespaces []string) {
+	c := r.facts.Kueue.Capacity
+	if c == nil || c.Gaps[inspect.PartClaims] == nil || len(namespaces) != 1 {
+		return
+	}
+	why := c.Gaps[inspect.PartClaims]
+	r.readClaimsWithin(ctx, namespaces[0])
+	r.store(func() { c.Gaps[inspect.PartClaims] = why })
+}
+
 const (
 	// orderPage is Kueue's default limit for one page of a queue (kueue: apis/visibility,
 	// DefaultPendingWorkloadsLimit).

@@ -309,6 +309,7 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		reader.readSite(ctx, nil)
 	}
 	if reader.hasKueue() {
+		reader.readOwnClaims(ctx, r.spaces)
 		if uids := facts.Preemptors(); len(uids) > 0 {
 			reader.readWorkloadsByUID(ctx, uids)
 			reader.wg.Wait()

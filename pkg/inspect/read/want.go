@@ -209,6 +209,9 @@ func (w *Want) readFollowUps(ctx context.Context, c *fleet.Cluster, r *factReade
 	if w.Evidence && !r.isWhole {
 		r.readBeyond(ctx)
 	}
+	if len(w.Queues) > 0 {
+		r.readOwnClaims(ctx, []string{w.Queues[0].Namespace})
+	}
 	if w.Quotas == NamespaceScope {
 		r.facts.Namespace = c.Namespace
 		r.readLocals(ctx, c.Namespace)
