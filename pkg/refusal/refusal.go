@@ -152,10 +152,3 @@ func (t *Target) plugins() []plugin {
 		}},
 	}
 }
-
-// CreatePriorityClass returns the fix of Pods that name a missing PriorityClass. value is the value of the
-// class, or a placeholder. flags are more flags of the command.
-func CreatePriorityClass(subject, context, name, value string, flags ...string) command.Prose {
-	return command.Say("remove priorityClassName from the %s, or have the class created: %s", subject,
-		command.Kubectl(context, "", "create", "priorityclass", name, "--value="+value).With(flags...))
-}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 )
 
 // addRemedy adds the command that creates a missing class on the worker, with the values of the
@@ -28,7 +27,8 @@ func (c *check) addRemedy(ctx context.Context, p Problem) Problem {
 				flags = []string{"--preemption-policy=" + policy}
 			}
 		}
-		p.Remedy = refusal.CreatePriorityClass(c.kind.Kind, c.worker.Context, name, value, flags...)
+		p.Remedy = command.Say("remove priorityClassName from the %s, or have the class created: %s", c.kind.Kind,
+			c.worker.Kubectl("", "create", "priorityclass", name, "--value="+value).With(flags...))
 	case "RuntimeClass":
 		p.Remedy = command.Say("remove runtimeClassName from the %s, or have the runtime installed", c.kind.Kind)
 		if original, err := c.origin.Find(ctx, "", name, runtimeClasses()); err == nil && original != nil {

@@ -224,7 +224,7 @@ func TestRefusedPods(t *testing.T) {
 	const base = "service-account-missing-on-workers"
 	rule, _ := rules.ByCode("JM049")
 	for refusal, remedy := range map[string]string{
-		"no PriorityClass with name high was found": "remove priorityClassName from the Job, or have the class created: `kubectl --context kwok-w1 create priorityclass high --value=VALUE`",
+		"no PriorityClass with name high was found": "create PriorityClass high on kwok-w1, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr get priorityclass high -o yaml`",
 		`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)`: "set the named fields in the Job, choose another namespace, or " +
 			"allow Pods of level baseline there: `kubectl --context kwok-w1 label --overwrite namespace default pod-security.kubernetes.io/enforce=baseline`",
 		`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`:         "set the named fields in the Job, choose another namespace, or ask the administrator of the namespace to allow such Pods",

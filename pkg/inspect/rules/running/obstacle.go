@@ -24,15 +24,15 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
 	}
 	if b.pod == "" {
-		b.describeRefusal(v, &s, origin, mirror)
+		b.describeRefusal(&s, origin, mirror)
 	} else {
 		b.describePods(v, &s, origin, mirror)
 	}
 	switch kind {
 	case "":
-	case "serviceaccount", "priorityclass":
+	case "serviceaccount":
 		// The refusal has the fix.
-	case "runtimeclass":
+	case "priorityclass", "runtimeclass":
 		s.Remedy = createMissing(command.Say("create %s %s on %s", kindNames()[kind], name, mirror.Context), origin, false, kind, name)
 	default:
 		s.Remedy = createMissing(command.Say("create %s %s in namespace %s of %s", kindNames()[kind], name, mirror.Namespace, mirror.Context), origin, true, kind, name)
@@ -61,7 +61,7 @@ func createMissing(create command.Prose, origin *inspect.Job, isNamespaced bool,
 func (b *obstacle) cause() string { return strings.TrimSuffix(b.reason+": "+b.message, ": ") }
 
 // describeRefusal describes that Pods of a mirror cannot be created.
-func (b *obstacle) describeRefusal(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
+func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job) {
 	s.Message = fmt.Sprintf("its mirror on %s cannot create Pods: %s", mirror.Context, b.message)
 	if origin == nil {
 		s.Message = fmt.Sprintf("no Pods can be created on %s: %s", mirror.Context, b.message)
@@ -69,7 +69,7 @@ func (b *obstacle) describeRefusal(v *view.View, s *view.Sighting, origin, mirro
 	s.Evidence = []string{
 		fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
 	}
-	s.Remedy = b.allowPods(v, mirror)
+	s.Remedy = b.allowPods(mirror)
 	if b.shortage != nil {
 		missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
 		s.Message = fmt.Sprintf("%s%s on %s cannot be created: %s", missing, ofMirror(origin), mirror.Context, b.shortage.Why())
@@ -80,22 +80,15 @@ func (b *obstacle) describeRefusal(v *view.View, s *view.Sighting, origin, mirro
 }
 
 // allowPods returns the fix of Pods that the API server refuses, the same as dispatch prints.
-func (b *obstacle) allowPods(v *view.View, mirror *inspect.Job) command.Prose {
+func (b *obstacle) allowPods(mirror *inspect.Job) command.Prose {
 	if strings.HasPrefix(b.reason, "FailedWorkload") {
 		return command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
 	}
 	target := refusal.Target{Context: mirror.Context, Namespace: mirror.Namespace, Subject: mirror.Kind, Rejected: "the Pods", ArePods: true}
 	r := target.InEvent(b.message)
-	switch {
-	case r.Name != "" && !view.IsName(r.Name):
+	if r.Name != "" && !view.IsName(r.Name) {
 		// Anyone can write the message.
 		return target.Unknown(b.message).Remedy
-	case r.Kind == "PriorityClass":
-		value := "VALUE"
-		if priority, isKnown := v.PriorityOf(mirror, r.Name); isKnown {
-			value = fmt.Sprint(priority)
-		}
-		return refusal.CreatePriorityClass(mirror.Kind, mirror.Context, r.Name, value)
 	}
 	return r.Remedy
 }

@@ -62,17 +62,3 @@ func (v *View) FlavorsOf(mirror *inspect.Job) []*kueue.ResourceFlavor {
 	}
 	return flavors
 }
-
-// PriorityOf returns the priority of a mirror whose Workload has it from a class. It is unknown if the
-// Workload was not read.
-func (v *View) PriorityOf(mirror *inspect.Job, class string) (priority int32, isKnown bool) {
-	f, ok := v.Facts(mirror.Context)
-	if !ok {
-		return 0, false
-	}
-	w := f.Workload(mirror.Namespace, mirror.Prebuilt())
-	if w == nil || w.Spec.Priority == nil || w.Spec.PriorityClass() != class {
-		return 0, false
-	}
-	return *w.Spec.Priority, true
-}
