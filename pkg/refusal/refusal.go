@@ -23,6 +23,26 @@ type Target struct {
 	ArePods bool
 	// Pod is the refused Pod; nil if it is unknown.
 	Pod *corev1.PodTemplateSpec
+	// Again is how a user creates an object again after a change, such as "and create it again": the Pod
+	// template of a submitted object is immutable. It is empty before the object is submitted.
+	Again command.Prose
+}
+
+// change returns the fix to change the object.
+func (t *Target) change(how command.Prose) command.Prose {
+	if t.Again == "" {
+		return how
+	}
+	return command.Say("%s, %s", how, t.Again)
+}
+
+// changeOr returns the fix to change the object, or something else.
+func (t *Target) changeOr(how, otherwise command.Prose) command.Prose {
+	separator := ", or"
+	if t.Again != "" {
+		separator = "; or"
+	}
+	return command.Say("%s%s %s", t.change(how), separator, otherwise)
 }
 
 func (t *Target) kubectl(namespace string, words ...string) command.Command {
@@ -77,21 +97,31 @@ func (t *Target) Of(text string) (r Refusal, ok bool) {
 func (t *Target) Unknown(text string) Refusal {
 	return Refusal{
 		IsSentence: true, ChangesObject: true, Message: fmt.Sprintf("the API server rejects %s: %s", t.Rejected, text),
-		Remedy: command.Say("change the %s so that it is accepted, or ask an administrator to change the policy", t.Subject),
+		Remedy: t.changeOr(command.Say("change the %s so that it is accepted", t.Subject), "ask an administrator to change the policy"),
 	}
 }
 
-// InEvent explains the refusal of Pods by the message of a controller's event.
-func (t *Target) InEvent(message string) Refusal {
-	text := forbidden.ReplaceAllString(message, "")
+// InEvent explains the refusal of Pods by the message of a controller's event. ok is false if the message
+// reports a failure that is no rejection.
+func (t *Target) InEvent(message string) (r Refusal, ok bool) {
+	text, isRejection := message, rejection.MatchString(message)
+	if prefix := forbidden.FindStringIndex(message); prefix != nil {
+		text, isRejection = message[prefix[1]:], true
+	}
 	if r, ok := t.Of(text); ok {
-		return r
+		return r, true
 	}
-	return t.Unknown(text)
+	if !isRejection {
+		return r, false
+	}
+	return t.Unknown(text), true
 }
 
-// forbidden matches the beginning of an error about a Pod.
-var forbidden = regexp.MustCompile(`^pods? "[^"]*" is forbidden: `)
+// forbidden matches what an API server puts before an error about a Pod. Controllers may put more before it.
+var forbidden = regexp.MustCompile(`pods? "[^"]*" is forbidden: `)
+
+// rejection matches other errors with which an API server rejects a Pod for good.
+var rejection = regexp.MustCompile(`\bPod "[^"]*" is invalid: |\bdenied the request\b`)
 
 // plugins match the errors of Kubernetes' own admission plugins (kubernetes:
 // plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
@@ -104,7 +134,8 @@ func (t *Target) plugins() []plugin {
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(r *Refusal, m []string) {
 			of(r, "ServiceAccount", t.Namespace, m[1], "does not exist, and the Pods run as it")
 			r.Remedy = t.kubectl(t.Namespace, "create", "serviceaccount", m[1]).Prose()
-			if m[1] == DefaultAccount {
+			// The controller has had time for the Pods of a submitted object.
+			if m[1] == DefaultAccount && t.Again == "" {
 				r.Message = "does not exist yet, and the Pods run as it"
 				r.Remedy = command.Say("try again in a moment: a controller creates it in every new namespace; if none does on %s: %s", t.Context, r.Remedy)
 			}
@@ -117,16 +148,19 @@ func (t *Target) plugins() []plugin {
 		}},
 		{ExceededQuota, func(r *Refusal, m []string) {
 			of(r, "ResourceQuota", t.Namespace, m[1], "is exhausted: requested %s, used %s, limited to %s", m[2], m[3], m[4])
-			r.Remedy = command.Say("request less, or have the quota raised: %s", t.kubectl(t.Namespace, "describe", "resourcequota", m[1]))
+			show := t.kubectl(t.Namespace, "describe", "resourcequota", m[1])
+			r.Remedy = t.changeOr("request less", command.Say("have the quota raised: %s", show))
 			// Pods are retried until they fit, a Job is not.
 			if t.ArePods && fitsAlone(m[2], m[4]) {
 				r.Waits = true
 				r.Message += "; the Pods wait until quota is free"
+				r.Remedy = command.Say("raise ResourceQuota %s in namespace %s of %s, or free what it counts: %s", m[1], t.Namespace, t.Context, show)
 			}
 		}},
 		{`^failed quota: ([^:\s]+): (.*)$`, func(r *Refusal, m []string) {
 			of(r, "ResourceQuota", t.Namespace, m[1], "rejects these Pods: %s", m[2])
-			r.Remedy = command.Say("set that for every container of the %s, or have a LimitRange set it: %s", t.Subject, t.kubectl(t.Namespace, "describe", "resourcequota", m[1]))
+			r.Remedy = t.changeOr(command.Say("set that for every container of the %s", t.Subject),
+				command.Say("have a LimitRange set it: %s", t.kubectl(t.Namespace, "describe", "resourcequota", m[1])))
 		}},
 		{`^status unknown for quota: ([^,\s]+)`, func(r *Refusal, m []string) {
 			of(r, "ResourceQuota", t.Namespace, m[1], "cannot be checked: its controller has not counted it yet")
@@ -135,7 +169,7 @@ func (t *Target) plugins() []plugin {
 		{`^violates PodSecurity "([^"]+)": (.*)$`, func(r *Refusal, m []string) {
 			of(r, "Namespace", "", t.Namespace, "accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
 			r.ChangesObject = true
-			r.Remedy = command.Say("set the named fields in the %s, choose another namespace, or %s", t.Subject, t.allowPods(m[1], m[2]))
+			r.Remedy = t.changeOr(command.Say("set the named fields in the %s, or choose another namespace", t.Subject), t.allowPods(m[1], m[2]))
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(r *Refusal, m []string) {
 			of(r, "Namespace", "", m[1], "is being deleted")
@@ -143,12 +177,12 @@ func (t *Target) plugins() []plugin {
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(r *Refusal, m []string) {
 			r.IsSentence, r.Message = true, fmt.Sprintf("a LimitRange rejects %s: %s", t.Rejected, strings.Trim(m[0], "[]"))
-			r.Remedy = command.Say("request amounts within its limits: %s", t.kubectl(t.Namespace, "describe", "limitranges"))
+			r.Remedy = t.change(command.Say("request amounts within its limits: %s", t.kubectl(t.Namespace, "describe", "limitranges")))
 		}},
 		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(r *Refusal, m []string) {
 			r.IsSentence, r.ChangesObject = true, true
 			r.Message = fmt.Sprintf("the admission webhook %s refuses %s: %s", m[1], t.Rejected, m[2])
-			r.Remedy = command.Say("change the %s so that the webhook accepts it; ask the webhook's administrator what it requires", t.Subject)
+			r.Remedy = command.Say("%s; ask the webhook's administrator what it requires", t.change(command.Say("change the %s so that the webhook accepts it", t.Subject)))
 		}},
 	}
 }

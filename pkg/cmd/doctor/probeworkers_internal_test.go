@@ -104,7 +104,7 @@ func TestAddTrial(t *testing.T) {
 		"a quota in use": {
 			nil, forbidden("exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1"), inspect.Waits,
 			"ResourceQuota ml/q is exhausted: requested pods=1, used pods=1, limited to pods=1; the Pods wait until quota is free",
-			"request less, or have the quota raised: `kubectl --context w1 -n ml describe resourcequota q`",
+			"raise ResourceQuota q in namespace ml of w1, or free what it counts: `kubectl --context w1 -n ml describe resourcequota q`",
 		},
 		"a refusal after a question": {
 			hangs, forbidden("it is Friday"), inspect.Never, "the API server rejects the Pods: it is Friday",

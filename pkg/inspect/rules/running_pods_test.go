@@ -219,30 +219,53 @@ func TestPodsFail(t *testing.T) {
 	assert.Equal(t, found[0].Remedy, "read the logs of its Pods: `kubectl jobs-managedby logs train -n default --context kwok-mgr`")
 }
 
-// TestRefusedPods checks that the fix of refused Pods is the one of preflight.
+// TestRefusedPods checks that the fix of refused Pods is the one of preflight, for a Job that is submitted,
+// and that a failure that is no rejection has another fix.
 func TestRefusedPods(t *testing.T) {
-	const base = "service-account-missing-on-workers"
+	const (
+		base     = "service-account-missing-on-workers"
+		pod      = `pods "train-" is forbidden: `
+		again    = ", then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create it again"
+		describe = "check what rejects them: `kubectl --context kwok-w1 -n default describe job train`"
+		unknown  = "change the manifest of the Job so that it is accepted" + again + "; or ask an administrator to change the policy"
+		fields   = "set the named fields in the manifest of the Job, or choose another namespace" + again
+		raise    = "raise ResourceQuota q in namespace default of kwok-w1, or free what it counts: `kubectl --context kwok-w1 -n default describe resourcequota q`"
+		inUse    = "exceeded quota: q, requested: pods=1, used: pods=10, limited: pods=10"
+	)
 	rule, _ := rules.ByCode("JM049")
 	for refusal, remedy := range map[string]string{
-		"no PriorityClass with name high was found": "create PriorityClass high on kwok-w1, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr get priorityclass high -o yaml`",
-		`violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)`: "set the named fields in the Job, choose another namespace, or " +
-			"allow Pods of level baseline there: `kubectl --context kwok-w1 label --overwrite namespace default pod-security.kubernetes.io/enforce=baseline`",
-		`violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`:         "set the named fields in the Job, choose another namespace, or ask the administrator of the namespace to allow such Pods",
-		`ValidatingAdmissionPolicy "team" with binding "team" denied request: no team label`: "change the Job so that it is accepted, or ask an administrator to change the policy",
-		`no PriorityClass with name $(x) was found`:                                          "change the Job so that it is accepted, or ask an administrator to change the policy",
+		pod + "no PriorityClass with name high was found":                                            "create PriorityClass high on kwok-w1, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr get priorityclass high -o yaml`",
+		pod + `error looking up service account default/default: serviceaccount "default" not found`: "`kubectl --context kwok-w1 -n default create serviceaccount default`",
+		pod + `violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)`: fields +
+			"; or allow Pods of level baseline there: `kubectl --context kwok-w1 label --overwrite namespace default pod-security.kubernetes.io/enforce=baseline`",
+		pod + `violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`:         fields + "; or ask the administrator of the namespace to allow such Pods",
+		pod + `ValidatingAdmissionPolicy "team" with binding "team" denied request: no team label`: unknown,
+		pod + `no PriorityClass with name $(x) was found`:                                          unknown,
+		`Pod "train-" is invalid: spec.containers[0].image: Required value`:                        unknown,
+		`admission webhook "team.example.com" denied the request: no team label`:                   "change the manifest of the Job so that the webhook accepts it" + again + "; ask the webhook's administrator what it requires",
+		pod + "status unknown for quota: q, resources: pods":                                       describe,
+		pod + inUse: raise,
+		`create Pod train-0 in StatefulSet train failed error: ` + pod + inUse:      raise,
+		pod + "exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0": "request less" + again + "; or have the quota raised: `kubectl --context kwok-w1 -n default describe resourcequota q`",
+		"etcdserver: request timed out":                                             describe,
+		`Internal error occurred: failed calling webhook "mpod.kb.io": failed to call webhook: Post "https://kueue/mutate": connection refused`: "check that webhook mpod.kb.io runs: " +
+			"`kubectl --context kwok-w1 get validatingwebhookconfigurations,mutatingwebhookconfigurations`",
+		`Internal error occurred: failed calling webhook "v.example.com": failed to call webhook: the certificate is invalid`: "check that webhook v.example.com runs: " +
+			"`kubectl --context kwok-w1 get validatingwebhookconfigurations,mutatingwebhookconfigurations`",
+		`Internal error occurred: failed calling webhook "$(x)": connection refused`: describe,
 	} {
 		var edits []edit
 		for _, e := range (testCase{base: base}).make(t).Facts("kwok-w1").Events {
 			if e.Reason == inspect.FailedCreate {
-				message, err := json.Marshal(`(combined from similar events): Error creating: pods "train-" is forbidden: ` + refusal)
+				message, err := json.Marshal(`(combined from similar events): Error creating: ` + refusal)
 				assert.NilError(t, err)
 				edits = append(edits, patch("kwok-w1", "Event/"+e.ID, fmt.Sprintf("{message: %s}", message)))
 			}
 		}
 		found := judge(t, testCase{base: base, edits: edits}.make(t), []rules.Rule{rule}, 0)
 		assert.Equal(t, len(found), 1)
-		assert.Equal(t, found[0].Remedy, remedy)
-		assert.Assert(t, strings.Contains(found[0].Message, `cannot create Pods: pods "train-" is forbidden: `+refusal), found[0].Message)
+		assert.Equal(t, found[0].Remedy, remedy, refusal)
+		assert.Assert(t, strings.Contains(found[0].Message, `cannot create Pods: `+refusal), found[0].Message)
 	}
 }
 

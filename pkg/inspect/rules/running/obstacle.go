@@ -2,15 +2,18 @@ package running
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 )
 
@@ -69,7 +72,7 @@ func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job
 	s.Evidence = []string{
 		fmt.Sprintf("%s: %s has had no Pods since %s; its last warning is %s", mirror.Context, view.Of(mirror).String(), quote.Time(b.since), b.cause()),
 	}
-	s.Remedy = b.allowPods(mirror)
+	s.Remedy = b.allowPods(origin, mirror)
 	if b.shortage != nil {
 		missing := fmt.Sprintf("%d of %d Pods", b.shortage.Missing, b.shortage.Wanted)
 		s.Message = fmt.Sprintf("%s%s on %s cannot be created: %s", missing, ofMirror(origin), mirror.Context, b.shortage.Why())
@@ -79,18 +82,38 @@ func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job
 	}
 }
 
-// allowPods returns the fix of Pods that the API server refuses, the same as dispatch prints.
-func (b *obstacle) allowPods(mirror *inspect.Job) command.Prose {
-	if strings.HasPrefix(b.reason, "FailedWorkload") {
-		return command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
+// allowPods returns the fix of Pods that cannot be created. If the API server refuses them, dispatch has the
+// same fix.
+func (b *obstacle) allowPods(origin, mirror *inspect.Job) command.Prose {
+	target := refusal.Target{
+		Context: mirror.Context, Namespace: mirror.Namespace, Subject: "manifest of the origin", Rejected: "the Pods", ArePods: true, Again: createAgain(origin),
 	}
-	target := refusal.Target{Context: mirror.Context, Namespace: mirror.Namespace, Subject: mirror.Kind, Rejected: "the Pods", ArePods: true}
-	r := target.InEvent(b.message)
-	if r.Name != "" && !view.IsName(r.Name) {
+	if origin != nil {
+		target.Subject = "manifest of the " + origin.Kind
+	}
+	r, isRefused := target.InEvent(b.message)
+	webhook, _ := kubecontext.FailedWebhook(errors.New(b.message))
+	switch {
+	case view.IsName(webhook):
+		who, show := kueue.ShowWebhook(mirror.Context, webhook)
+		return command.Say("check that %s runs: %s", who, show)
+	case strings.HasPrefix(b.reason, "FailedWorkload"):
+	case isRefused && r.Name != "" && !view.IsName(r.Name):
 		// Anyone can write the message.
 		return target.Unknown(b.message).Remedy
+	case isRefused && r.Remedy != "":
+		return r.Remedy
 	}
-	return r.Remedy
+	return command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
+}
+
+// createAgain returns how the Pods of an origin, nil if unknown, get another template after a change of its
+// manifest.
+func createAgain(origin *inspect.Job) command.Prose {
+	if origin == nil {
+		return "and create that again"
+	}
+	return command.Say("then delete the %s: %s, and create it again", origin.Kind, advice.DeleteJob(origin))
 }
 
 // ofMirror says that Pods belong to the mirror of an origin, "" if the finding is about the mirror itself.
@@ -161,10 +184,11 @@ func isOfImage(reason string) bool {
 // changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. Their template
 // is immutable. otherwise is what may help if the image exists.
 func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
-	change := command.Say("correct the image in its origin, and create that again")
-	if origin != nil {
-		change = command.Say("correct the image, then delete the %s: %s, and create it again", origin.Kind, advice.DeleteJob(origin))
+	correct := "correct the image"
+	if origin == nil {
+		correct = "correct the image in its origin"
 	}
+	change := command.Say("%s, %s", correct, createAgain(origin))
 	isMissing := b.reason == "InvalidImageName" || regexp.MustCompile(`(?i)not ?found|manifest unknown`).MatchString(b.message)
 	if isMissing && !regexp.MustCompile(`(?i)denied|authoriz|authenticat`).MatchString(b.message) {
 		return change
