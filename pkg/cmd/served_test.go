@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -16,14 +17,22 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 )
 
-// openedBundles are the bundles that were opened, by directory: some are served hundreds of
-// times, and reading one takes longer than answering from it.
+// openedBundles are the bundles of the tree that were opened, by directory: some are used hundreds of
+// times, and opening one takes longer than answering from it.
 var openedBundles sync.Map
+
+// openOnce opens a bundle. It opens those of the tree once: tests change only those that they have made.
+func openOnce(dir string) (*bundle.Bundle, error) {
+	if !strings.HasPrefix(dir, "../") {
+		return bundle.Open(dir)
+	}
+	opens, _ := openedBundles.LoadOrStore(dir, sync.OnceValues(func() (*bundle.Bundle, error) { return bundle.Open(dir) }))
+	return opens.(func() (*bundle.Bundle, error))()
+}
 
 func openBundle(t *testing.T, dir string) *bundle.Bundle {
 	t.Helper()
-	opens, _ := openedBundles.LoadOrStore(dir, sync.OnceValues(func() (*bundle.Bundle, error) { return bundle.Open(dir) }))
-	b, err := opens.(func() (*bundle.Bundle, error))()
+	b, err := openOnce(dir)
 	assert.NilError(t, err)
 	return b
 }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/kubectl/pkg/util/term"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -43,6 +44,8 @@ type Environment struct {
 	// TableOut, unless it is nil, gets the table for people of a command that prints a document
 	// to Out.
 	TableOut io.Writer
+	// OpenSnapshot opens the snapshot that --from names, as bundle.Open does; nil means bundle.Open.
+	OpenSnapshot func(dir string) (*bundle.Bundle, error)
 	// Host is the name of the machine, and PID the process ID.
 	Host string
 	PID  int

@@ -52,7 +52,11 @@ func (f *GlobalFlags) RefuseWatch(watch bool) error {
 // loadBundle loads the chosen contexts of the bundle. From then on, env's clock shows the time at
 // which the bundle was taken.
 func (f *GlobalFlags) loadBundle(env *Environment) ([]fleet.Context, error) {
-	b, err := bundle.Open(f.From)
+	opens := env.OpenSnapshot
+	if opens == nil {
+		opens = bundle.Open
+	}
+	b, err := opens(f.From)
 	if err != nil {
 		return nil, err
 	}
