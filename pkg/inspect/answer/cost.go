@@ -45,7 +45,12 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 		return c
 	}
 	c.BlocksKnown = true
-	for _, n := range sharers(quotas.Tree(), c.ClusterQueue) {
+	tree := quotas.Tree()
+	own := tree.Queue(c.ClusterQueue)
+	if own == nil {
+		return c
+	}
+	for _, n := range tree.Sharers(own) {
 		for _, claim := range n.Pending {
 			if claim.UID != string(w.UID) && waitsFor(claim, held) {
 				c.Blocks = append(c.Blocks, claim.Namespace+"/"+cmp.Or(claim.Owner, claim.Name))
@@ -72,23 +77,6 @@ func usageOf(a *kueue.Admission) (held map[capacity.FlavorResource]bool, total m
 		}
 	}
 	return held, total
-}
-
-// sharers returns the ClusterQueues that share quota with a ClusterQueue:
-// itself, and those of its cohorts.
-func sharers(t *capacity.Tree, queue string) []*capacity.Node {
-	own := t.Queue(queue)
-	if own == nil {
-		return nil
-	}
-	root := own
-	if path, isLoop := own.Path(); len(path) > 0 && !isLoop {
-		root = path[len(path)-1]
-	}
-	return slices.DeleteFunc(t.Queues(), func(n *capacity.Node) bool {
-		path, _ := n.Path()
-		return n != root && !slices.Contains(path, root)
-	})
 }
 
 // waitsFor reports whether a claim lacks quota that is held, according to

@@ -200,6 +200,20 @@ func sorted(nodes map[string]*Node) []*Node {
 	return all
 }
 
+// Sharers returns the ClusterQueues that share quota with a ClusterQueue, sorted by name: itself, and those
+// of its cohorts. Kueue admits nothing to queues below a loop of cohorts, so these share with no other.
+func (t *Tree) Sharers(queue *Node) []*Node {
+	above, isLoop := queue.Path()
+	if len(above) == 0 || isLoop {
+		return []*Node{queue}
+	}
+	root := above[len(above)-1]
+	return slices.DeleteFunc(t.Queues(), func(n *Node) bool {
+		path, _ := n.Path()
+		return !slices.Contains(path, root)
+	})
+}
+
 // Path returns the cohorts above a node, nearest first. isLoop is whether one
 // of them is its own ancestor: Kueue admits nothing to the queues of such
 // cohorts.

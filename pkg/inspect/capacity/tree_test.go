@@ -128,3 +128,27 @@ queues: [{metadata: {name: a}, spec: {resourceGroups: [{flavors: [{name: f, reso
 	a := capacity.New(capacity.Sources{Queues: o.Queues}).Queue("a")
 	assert.Equal(t, a.Free(cpu()).Text("cpu"), "1")
 }
+
+// TestSharers checks which ClusterQueues share quota: those below the same root cohort. A loop of cohorts
+// has no root, so a queue below it has only itself.
+func TestSharers(t *testing.T) {
+	n := tree(t, `
+cohorts:
+- {metadata: {name: ml}, spec: {parentName: org}}
+- {metadata: {name: x}, spec: {parentName: y}}
+- {metadata: {name: y}, spec: {parentName: x}}
+queues:
+- {metadata: {name: a}, spec: {cohortName: ml}}
+- {metadata: {name: b}, spec: {cohortName: org}}
+- {metadata: {name: alone}}
+- {metadata: {name: looped}, spec: {cohortName: x}}
+- {metadata: {name: looped-too}, spec: {cohortName: x}}
+`)
+	for name, want := range map[string][]string{"a": {"a", "b"}, "b": {"a", "b"}, "alone": {"alone"}, "looped": {"looped"}} {
+		var names []string
+		for _, q := range n.Sharers(n.Queue(name)) {
+			names = append(names, q.Name)
+		}
+		assert.DeepEqual(t, names, want)
+	}
+}

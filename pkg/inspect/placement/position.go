@@ -270,20 +270,7 @@ func (s *site) managerOrigins() sets.Set[string] {
 }
 
 // sharers returns the queue and the queues that share quota with it.
-func (s *site) sharers() []*capacity.Node {
-	path, isLoop := s.queue.Path()
-	if len(path) == 0 || isLoop {
-		return []*capacity.Node{s.queue}
-	}
-	root := path[len(path)-1]
-	var found []*capacity.Node
-	for _, n := range s.tree.Queues() {
-		if above, _ := n.Path(); slices.Contains(above, root) {
-			found = append(found, n)
-		}
-	}
-	return found
-}
+func (s *site) sharers() []*capacity.Node { return s.tree.Sharers(s.queue) }
 
 // waits decides that the request waits, and says what is lacking and which
 // Workloads hold it.
