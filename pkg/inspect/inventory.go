@@ -230,13 +230,13 @@ func (v *Inventory) Age(name string, t time.Time) time.Duration {
 // clusterTime returns Now by the clock of a context's cluster.
 func (v *Inventory) clusterTime(name string) time.Time {
 	if f := v.Facts(name); f != nil {
-		return ClusterTime(v.Now, f.Skew)
+		return clusterTime(v.Now, f.Skew)
 	}
 	return v.Now
 }
 
-// ClusterTime converts now from our own clock to one with this skew.
-func ClusterTime(now time.Time, s kubecontext.Skew) time.Time {
+// clusterTime converts now from our own clock to one with this skew.
+func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
 	if !s.Known {
 		return now
 	}

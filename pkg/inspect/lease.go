@@ -116,7 +116,7 @@ func (f *Facts) SetDispatchers(now time.Time) {
 	for _, j := range f.Jobs {
 		if j.IsDispatched() {
 			l, _ := f.LeaseOf(j)
-			j.Dispatcher = l.dispatcher(ClusterTime(now, f.Skew))
+			j.Dispatcher = l.dispatcher(clusterTime(now, f.Skew))
 		}
 	}
 }

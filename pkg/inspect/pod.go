@@ -95,7 +95,7 @@ func (f *Facts) markLostPods(now time.Time) {
 	}
 	for _, p := range f.Pods {
 		isOpen := (p.Phase == corev1.PodRunning || p.Phase == corev1.PodPending) && p.Reason != "Terminating"
-		if isOpen && p.Node != "" && !nodes.Has(p.Node) && now.Sub(p.Scheduled.Time) >= newNode {
+		if isOpen && p.Node != "" && !nodes.Has(p.Node) && clusterTime(now, f.Skew).Sub(p.Scheduled.Time) >= newNode {
 			p.Reason, p.Message = NodeGone, fmt.Sprintf("node %s no longer exists", p.Node)
 		}
 	}

@@ -318,7 +318,8 @@ type Interval struct {
 	Cluster string
 	State   LifeState
 	From    time.Time
-	// To is when the state ended, or when the cluster was read if it continues.
+	// To is when the state ended, or when the cluster was read if it continues. Both times are by the
+	// cluster's clock.
 	To time.Time
 	// IsOpen is whether the state continues.
 	IsOpen bool

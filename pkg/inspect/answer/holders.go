@@ -63,7 +63,7 @@ func victims(p *inspect.Placement) (names []string) {
 func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	for i := range p.Holders {
 		h := &p.Holders[i]
-		isLate := h.Since != nil && q.Inventory.Now.Sub(h.Since.Time) > time.Minute
+		isLate := h.Since != nil && q.Inventory.Age(p.Context, h.Since.Time) > time.Minute
 		isIdle := isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) || q.stuckFinding(p.Context, h) != nil
 		if h.Amount != "" && isIdle {
 			return h

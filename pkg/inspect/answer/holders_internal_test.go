@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -37,5 +38,21 @@ func TestHolderWithoutReadyPods(t *testing.T) {
 		late := inspect.Finding{Code: podsMissing, Kind: "Job", Young: tt.isYoung, Jobs: []inspect.Ref{inspect.RefOf(job)}}
 		q := Question{Inventory: v, Trace: &inspect.Trace{}, Findings: []inspect.Finding{late}}
 		assert.Equal(t, q.holder(&p), tt.want, name)
+	}
+}
+
+// TestHolderByTheClockOfItsCluster checks that a holder that got quota a moment ago, by the clock of its
+// cluster, may still run soon.
+func TestHolderByTheClockOfItsCluster(t *testing.T) {
+	now := time.Unix(10000, 0)
+	for ahead, want := range map[time.Duration]string{
+		0: "ml/late holds 2.", -time.Hour: "ml/late holds 2.", time.Hour: "ml/late holds 2 without running.",
+	} {
+		since := now.Add(min(ahead, 0) - time.Second)
+		v := inspect.NewInventory(now, []*inspect.Facts{{Context: "w1", Skew: kubecontext.Skew{Known: true, Min: ahead, Max: ahead}}}, nil)
+		p := *inspect.NewPlacement("w1")
+		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "late", Resource: "cpu", Amount: "2", Since: &metav1.Time{Time: since}}}
+		q := Question{Inventory: v, Trace: &inspect.Trace{}}
+		assert.Equal(t, q.holder(&p), want, ahead)
 	}
 }

@@ -15,20 +15,21 @@ import (
 func lifeOf(v *inspect.Inventory, p inspect.Pair, hops []inspect.Hop) []inspect.Interval {
 	var all []inspect.Interval
 	for _, f := range v.Clusters {
+		now := v.ToClusterClock(f.Context, v.Now)
 		workloads := v.WorkloadsOf(p, f)
 		for _, w := range workloads {
-			all = append(all, workloadLife(v.Now, f, w, runningSince(p, f))...)
+			all = append(all, workloadLife(now, f, w, runningSince(p, f))...)
 		}
 		if len(workloads) > 0 {
 			continue
 		}
 		for _, j := range p.Jobs() {
 			if j.Context == f.Context {
-				all = append(all, jobLife(v.Now, f, j, j == p.Origin && j.IsDelegated())...)
+				all = append(all, jobLife(now, f, j, j == p.Origin && j.IsDelegated())...)
 			}
 		}
 	}
-	return append(all, lostLife(v.Now, hops)...)
+	return append(all, lostLife(v, hops)...)
 }
 
 // runningSince returns when the first Pod of a pair's Jobs was created on a cluster, zero if there
@@ -116,7 +117,7 @@ func jobLife(now time.Time, f *inspect.Facts, j *inspect.Job, isOrigin bool) []i
 }
 
 // lostLife returns since when the management cluster has not reached clusters.
-func lostLife(now time.Time, hops []inspect.Hop) []inspect.Interval {
+func lostLife(v *inspect.Inventory, hops []inspect.Hop) []inspect.Interval {
 	var lost []inspect.Interval
 	for i, h := range hops {
 		if h.Kind != "MultiKueueCluster" || h.Health != inspect.HealthBad || h.Since == nil {
@@ -129,7 +130,7 @@ func lostLife(now time.Time, hops []inspect.Hop) []inspect.Interval {
 			}
 			cluster = cmp.Or(below.Context, cluster)
 		}
-		lost = append(lost, inspect.Interval{Cluster: cluster, State: inspect.LifeLost, From: h.Since.Time, To: now, IsOpen: true})
+		lost = append(lost, inspect.Interval{Cluster: cluster, State: inspect.LifeLost, From: h.Since.Time, To: v.ToClusterClock(h.Context, v.Now), IsOpen: true})
 	}
 	return lost
 }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -30,7 +31,9 @@ func TestLife(t *testing.T) {
 		noWorkload bool
 		started    int
 		pod        int
-		want       string
+		// ahead is by how many minutes the cluster's clock is ahead.
+		ahead int
+		want  string
 	}{
 		{name: "without quota", want: "waiting 0-30+"},
 		{name: "quota", conditions: []metav1.Condition{quota}, want: "waiting 0-2 offered 2-30+"},
@@ -47,6 +50,8 @@ func TestLife(t *testing.T) {
 			want:       "earlier 0-8 offered 8-30+",
 		},
 		{name: "status of another cluster", conditions: []metav1.Condition{quota, admitted}, managedBy: delegation.MultiKueue, started: 5, want: "waiting 0-2 offered 2-4 admitted 4-30+"},
+		{name: "by the clock of its cluster", conditions: []metav1.Condition{quota, admitted}, ahead: 5, want: "waiting 0-2 offered 2-4 admitted 4-35+"},
+		{name: "no Workload, by the clock of its cluster", noWorkload: true, started: 3, ahead: 5, want: "waiting 0-3 running 3-35+"},
 		{name: "no Workload", noWorkload: true, started: 3, want: "waiting 0-3 running 3-30+"},
 		{name: "dispatched", noWorkload: true, started: 3, managedBy: delegation.Dispatch, want: "waiting 0-3 admitted 3-30+"},
 		{name: "dated backwards", conditions: []metav1.Condition{condition(kueue.QuotaReserved, metav1.ConditionTrue, 5), admitted}, want: "waiting 0-5 admitted 5-30+"},
@@ -62,7 +67,10 @@ func TestLife(t *testing.T) {
 			if tt.started > 0 {
 				job.StartTime = new(at(tt.started))
 			}
-			facts := &inspect.Facts{Context: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{}}
+			ahead := time.Duration(tt.ahead) * time.Minute
+			facts := &inspect.Facts{
+				Context: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{}, Skew: kubecontext.Skew{Known: true, Min: ahead, Max: ahead},
+			}
 			if !tt.noWorkload {
 				w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
 					Namespace: "default", Name: "job-a", UID: "w", CreationTimestamp: at(0),

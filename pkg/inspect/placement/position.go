@@ -32,7 +32,8 @@ func (s *site) rank() kueue.Rank {
 	}
 	t := s.request.Rank
 	if t.At.IsZero() {
-		t.At = s.around.inventory.Now
+		v := s.around.inventory
+		t.At = v.ToClusterClock(s.Context, v.Now)
 	}
 	return t
 }
@@ -248,7 +249,7 @@ func (s *site) hasNoOrigin(c *kueue.Claim) bool {
 	if s.around.managed == nil || c.Origin == "" || !s.managerOrigins().Has(c.Origin) {
 		return false
 	}
-	return inspect.ClusterTime(s.around.inventory.Now, s.facts.Skew).Sub(c.CreatedAt) > minOrphanAge && !s.around.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
+	return s.around.inventory.Age(s.Context, c.CreatedAt) > minOrphanAge && !s.around.managed.Has(types.NamespacedName{Namespace: c.Namespace, Name: c.Name})
 }
 
 // managerOrigins returns the values of the origin label with which managers that were read mark their
@@ -314,7 +315,7 @@ func (s *site) waits(result *assignment) {
 func (s *site) describe(h inspect.Holder) string {
 	text := fmt.Sprintf("%s/%s holds %s (priority %d", h.Namespace, h.Name, h.Amount, h.Priority)
 	if h.Since != nil {
-		text += ", since " + duration.HumanDuration(s.around.inventory.Now.Sub(h.Since.Time))
+		text += ", since " + duration.HumanDuration(s.around.inventory.Age(s.Context, h.Since.Time))
 	}
 	if h.ClusterQueue != s.queue.Name {
 		text += ", in ClusterQueue " + h.ClusterQueue

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -64,4 +65,22 @@ func TestOwnCopyIsNotAhead(t *testing.T) {
 			assert.DeepEqual(t, s.Position.Ahead, tt.ahead)
 		})
 	}
+}
+
+// TestAgesByTheClockOfTheCluster checks that ages of holders, and the rank of a Job that is not submitted yet,
+// are by the clock of the cluster whose times they are compared with.
+func TestAgesByTheClockOfTheCluster(t *testing.T) {
+	now := time.Unix(10000, 0)
+	const behind = time.Hour
+	f := &inspect.Facts{Context: "w", Skew: kubecontext.Skew{Known: true, Min: -behind, Max: -behind}}
+	v := inspect.NewInventory(now, []*inspect.Facts{f}, nil)
+	s := newSite(f, &Request{Namespace: "ml"}, &Surroundings{inventory: v}, role{}, nil)
+	s.queue = &capacity.Node{Name: "q"}
+	h := inspect.Holder{Namespace: "ml", Name: "a", Amount: "2", ClusterQueue: "q", Since: &metav1.Time{Time: now.Add(-behind - 5*time.Minute)}}
+	assert.Equal(t, s.describe(h), "ml/a holds 2 (priority 0, since 5m)")
+
+	waiting := &kueue.Claim{UID: "1", Rank: kueue.Rank{UID: "1", At: now.Add(-behind - time.Minute)}}
+	later := &kueue.Claim{UID: "2", Rank: kueue.Rank{UID: "2", At: now.Add(-behind + time.Minute)}}
+	s.queue.Line = []*kueue.Claim{waiting, later}
+	assert.DeepEqual(t, s.ahead(), []*kueue.Claim{waiting})
 }

@@ -120,7 +120,7 @@ func obstacleFor(v *view.View, f *inspect.Facts, p *inspect.Pod) *obstacle {
 	}
 	if p.IsLost() {
 		// Nothing shows when the node was deleted.
-		o.since = v.Now()
+		o.since = v.ToClusterClock(f.Context, v.Now())
 	}
 	if o.isSlow && v.CanRead(f, inspect.PartEvents) {
 		o.hasEvents = true
