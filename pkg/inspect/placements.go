@@ -262,6 +262,9 @@ type Holder struct {
 	// OriginUnread are the contexts that were not read and may have the object's origin, if no
 	// other context has it. It is then an orphan or not.
 	OriginUnread []string `json:"originUnread"`
+	// IsLocal is whether the cluster itself has the object. Otherwise only the manager of the Workload has it:
+	// the object of this name on the cluster, if any, is another one.
+	IsLocal bool `json:"-"`
 	// Preemptible is whether the queue's policy lets the waiting Job preempt this Workload.
 	Preemptible bool `json:"preemptible"`
 }

@@ -77,13 +77,29 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Finding {
 	for i := range q.Findings {
 		f := &q.Findings[i]
-		isHolder := func(r inspect.Ref) bool { return f.Kind == h.Kind && r.Namespace == h.Namespace && r.Name == h.Name }
 		isStuck := neverMirrored(f.Code) || f.Code == podsMissing && !q.mayRun(context, h, f.Young)
-		if isStuck && slices.ContainsFunc(f.Jobs, isHolder) {
+		if isStuck && f.Kind == h.Kind && slices.ContainsFunc(f.Jobs, func(r inspect.Ref) bool { return q.holds(r, context, h) }) {
 			return f
 		}
 	}
 	return nil
+}
+
+// holds reports whether a Job or its mirror is the holder of quota on a cluster. Another Job there may have
+// the same name.
+func (q *Question) holds(r inspect.Ref, context string, h *inspect.Holder) bool {
+	if r.Namespace != h.Namespace || r.Name != h.Name {
+		return false
+	}
+	if r.Context == context || !h.IsLocal {
+		return true
+	}
+	for _, p := range cmp.Or(q.Around, q.Inventory).Pairs.Pairs {
+		if inspect.RefOf(p.Origin) == r {
+			return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
+		}
+	}
+	return false
 }
 
 // mayRun reports whether Pods of a holder run, or may soon, as far as that was read. isYoung is whether its

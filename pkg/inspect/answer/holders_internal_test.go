@@ -56,3 +56,23 @@ func TestHolderByTheClockOfItsCluster(t *testing.T) {
 		assert.Equal(t, q.holder(&p), want, ahead)
 	}
 }
+
+// TestHolderOfTheSameName checks that a finding about a Job whose mirror cannot be created is not about another
+// Job of its name, which keeps the mirror from being created, and runs.
+func TestHolderOfTheSameName(t *testing.T) {
+	late := inspect.Finding{Code: "JM034", Kind: "Job", Context: "hub", Jobs: []inspect.Ref{{Context: "hub", Namespace: "ml", Name: "train"}}}
+	for name, tt := range map[string]struct {
+		context string
+		isLocal bool
+		want    string
+	}{
+		"the copy of the Job": {"w1", false, "ml/train holds 2 without running."},
+		"another Job":         {"w1", true, "ml/train holds 2."},
+		"the Job itself":      {"hub", true, "ml/train holds 2 without running."},
+	} {
+		p := *inspect.NewPlacement(tt.context)
+		p.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "train", Resource: "cpu", Amount: "2", Admitted: true, IsLocal: tt.isLocal}}
+		q := Question{Inventory: inspect.NewInventory(time.Unix(0, 0), nil, nil), Trace: &inspect.Trace{}, Findings: []inspect.Finding{late}}
+		assert.Equal(t, q.holder(&p), tt.want, name)
+	}
+}

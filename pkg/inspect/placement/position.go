@@ -116,10 +116,17 @@ func (s *site) placeByKueue() {
 // nameOf returns the name of the object that a Workload was made for, or the
 // Workload's own name if it is unknown. A copy on a worker has no owner
 // there, but the manager knows it.
-func (s *site) nameOf(c *kueue.Claim) string { return c.Namespace + "/" + s.ownerOf(c) }
+func (s *site) nameOf(c *kueue.Claim) string { return c.Namespace + "/" + s.ownerOf(c).name }
 
-func (s *site) ownerOf(c *kueue.Claim) string {
-	return cmp.Or(c.Owner, s.role.owners[c.Namespace+"/"+c.Name], c.Name)
+func (s *site) ownerOf(c *kueue.Claim) owner {
+	of := s.role.owners[c.Namespace+"/"+c.Name]
+	switch {
+	case c.Owner != "":
+		return owner{c.Kind, c.Owner}
+	case of.name != "":
+		return of
+	}
+	return owner{"Workload", c.Name}
 }
 
 // fitsNow ends the judgment of a request that fits. In a StrictFIFO queue, it
@@ -221,10 +228,11 @@ func isOther(h inspect.Holder, queue string) int {
 }
 
 func (s *site) holderOf(c *kueue.Claim, fr capacity.FlavorResource, amount capacity.Amount, preemptible bool) inspect.Holder {
+	of := s.ownerOf(c)
 	h := inspect.Holder{
-		Kind: cmp.Or(c.Kind, "Workload"), Namespace: c.Namespace, Name: s.ownerOf(c), ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
+		Kind: of.kind, Namespace: c.Namespace, Name: of.name, ClusterQueue: cmp.Or(c.ClusterQueue, s.queue.Name),
 		Flavor: fr.Flavor, Resource: fr.Resource, Priority: c.Rank.Priority, Preemptible: preemptible,
-		Admitted: !c.AdmittedAt.IsZero(), OriginUnread: []string{},
+		Admitted: !c.AdmittedAt.IsZero(), OriginUnread: []string{}, IsLocal: c.Owner != "",
 	}
 	if s.hasNoOrigin(c) {
 		h.Orphan = len(s.around.unreadManagers) == 0

@@ -84,3 +84,19 @@ func TestAgesByTheClockOfTheCluster(t *testing.T) {
 	s.queue.Line = []*kueue.Claim{waiting, later}
 	assert.DeepEqual(t, s.ahead(), []*kueue.Claim{waiting})
 }
+
+// TestHolderIsLocal checks that the holder of a copy without an owner is known as an object of the manager.
+func TestHolderIsLocal(t *testing.T) {
+	v := inspect.NewInventory(time.Unix(9, 0), nil, nil)
+	s := newSite(&inspect.Facts{Context: "w"}, &Request{Namespace: "ml"}, &Surroundings{inventory: v}, role{owners: map[string]owner{"ml/job-train": {"Job", "train"}}}, nil)
+	s.queue = &capacity.Node{Name: "q"}
+	for name, want := range map[string]bool{"": false, "train": true} {
+		c := &kueue.Claim{Namespace: "ml", Name: "job-train", Owner: name}
+		if name != "" {
+			c.Kind = "Job"
+		}
+		h := s.holderOf(c, capacity.FlavorResource{}, 0, false)
+		assert.Equal(t, h.Kind+"/"+h.Name, "Job/train")
+		assert.Equal(t, h.IsLocal, want)
+	}
+}

@@ -73,19 +73,22 @@ type role struct {
 	isGiven bool
 	// clusterQueue is the ClusterQueue of the request on the cluster that it is submitted to, "" if unknown.
 	clusterQueue string
-	// owners names the objects that Workloads were made for on the cluster of
-	// submission, by namespace and name of the Workload.
-	owners map[string]string
+	// owners are the objects that Workloads were made for on the cluster of submission, by namespace and
+	// name of the Workload.
+	owners map[string]owner
 	// assumed is the LocalQueue of the request if that does not exist, for the question what it would
 	// change; otherwise nil.
 	assumed *kueue.LocalQueue
 }
 
-// ownersOn returns the names of the objects that the Workloads of a cluster were made for.
-func ownersOn(f *inspect.Facts) map[string]string {
-	owners := map[string]string{}
+// owner is the object that a Workload was made for.
+type owner struct{ kind, name string }
+
+// ownersOn returns the objects that the Workloads of a cluster were made for.
+func ownersOn(f *inspect.Facts) map[string]owner {
+	owners := map[string]owner{}
 	for _, c := range f.Kueue.Capacity.Claims {
-		owners[c.Namespace+"/"+c.Name] = c.Owner
+		owners[c.Namespace+"/"+c.Name] = owner{c.Kind, c.Owner}
 	}
 	return owners
 }
