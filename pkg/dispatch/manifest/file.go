@@ -135,27 +135,43 @@ func readURL(ctx context.Context, address string) ([]file, error) {
 
 // readPath reads a file, the files of a directory, or all files that match a pattern.
 func readPath(ctx context.Context, path string) ([]file, error) {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return readNamed(ctx, path)
+	}
+	matches, badPattern := filepath.Glob(path)
+	if badPattern != nil || len(matches) == 0 {
+		return nil, noFile(path)
+	}
+	var files []file
+	var errs []error
+	for _, match := range matches {
+		found, err := readNamed(ctx, match)
+		files, errs = append(files, found...), append(errs, err)
+	}
+	return files, errors.Join(errs...)
+}
+
+// readNamed reads a file or the files of a directory. It does not expand patterns: a broken
+// symbolic link matches its own name, and would be expanded again and again.
+func readNamed(ctx context.Context, path string) ([]file, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		matches, badPattern := filepath.Glob(path)
-		if badPattern != nil || len(matches) == 0 {
-			return nil, fmt.Errorf("no such file: %q", path)
-		}
-		var files []file
-		var errs []error
-		for _, match := range matches {
-			found, err := readPath(ctx, match)
-			files, errs = append(files, found...), append(errs, err)
-		}
-		return files, errors.Join(errs...)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, noFile(path)
+	case err != nil:
 		return nil, err
-	}
-	if info.IsDir() {
+	case info.IsDir():
 		return readDirectory(ctx, path)
 	}
 	return readAll(ctx, []string{path}, false)
+}
+
+// noFile returns the error for a path without a file.
+func noFile(path string) error {
+	if target, err := os.Readlink(path); err == nil {
+		return fmt.Errorf("no such file: %q is a symbolic link to %q, which does not exist", path, target)
+	}
+	return fmt.Errorf("no such file: %q", path)
 }
 
 // readDirectory reads the files of a directory, without subdirectories.

@@ -184,6 +184,29 @@ func TestReadManifestsPlaces(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrClosed)
 }
 
+// TestReadBrokenLinks checks that a symbolic link without a target is reported like any missing
+// file, and that it does not hide other files that match its pattern.
+func TestReadBrokenLinks(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write(t, "jobs/a.yaml", jobYAML("a"))
+	for _, name := range []string{"jobs/b.yaml", "[x].yaml"} {
+		assert.NilError(t, os.Symlink("gone", name))
+	}
+	for _, path := range []string{"jobs/b.yaml", "jobs/*.yaml"} {
+		_, err := manifest.Read(t.Context(), []string{path}, nil)
+		assert.Error(t, err, `no such file: "jobs/b.yaml" is a symbolic link to "gone", which does not exist`)
+	}
+	for path, want := range map[string]string{
+		"jobs": "open jobs/b.yaml: no such file or directory",
+		// The name is a pattern too, but one that matches "x.yaml" only.
+		"[x].yaml": `no such file: "[x].yaml" is a symbolic link to "gone", which does not exist`,
+		"?x?.yaml": `no such file: "[x].yaml" is a symbolic link to "gone", which does not exist`,
+	} {
+		_, err := manifest.Read(t.Context(), []string{path}, nil)
+		assert.Error(t, err, want)
+	}
+}
+
 // endless is a source without an end.
 type endless struct{}
 
