@@ -182,10 +182,12 @@ func (r *factReader) readLocals(ctx context.Context, namespace string) {
 		})
 		r.gap(inspect.PartQueues, err)
 	}
+	// The next requests change the gaps.
+	lacksQueues := k.Capacity.Gaps[inspect.PartClusterQueues] != nil
 	if k.Capacity.Gaps[inspect.PartClaims] != nil {
 		r.wg.Go(func() { r.readClaimsWithin(ctx, namespace) })
 	}
-	if k.Capacity.Gaps[inspect.PartClusterQueues] == nil {
+	if !lacksQueues {
 		return
 	}
 	asked := sets.New[string]()

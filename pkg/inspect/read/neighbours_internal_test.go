@@ -1,12 +1,15 @@
 package read
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 
 	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 
@@ -52,4 +55,35 @@ func TestNeighboursOfTwoNamespaces(t *testing.T) {
 	}
 	assert.DeepEqual(t, sets.List(names), []string{"a1", "a2", "b1", "b2"})
 	assert.Equal(t, len(facts.Kueue.Workloads), 4)
+}
+
+// TestLocalsOfDeniedNamespace: the Workloads may not be listed, not even those of one namespace. Only the
+// race detector sees that this gap and that of the ClusterQueues are in one map.
+func TestLocalsOfDeniedNamespace(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/apis/kueue.x-k8s.io/v1beta2/clusterqueues/team" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = io.WriteString(w, `{"kind":"ClusterQueue","metadata":{"name":"team"}}`)
+	}))
+	t.Cleanup(server.Close)
+	f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Config: &rest.Config{Host: server.URL}}}, fleet.Options{})
+	denied := errors.New("may not be listed in all namespaces")
+	queue := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "q"}}
+	queue.Spec.ClusterQueue = "team"
+	for _, areDenied := range []bool{false, true} {
+		capacity := newCapacity()
+		capacity.LocalQueues = []*kueue.LocalQueue{queue}
+		capacity.AddGap(inspect.PartClaims, denied)
+		if areDenied {
+			capacity.AddGap(inspect.PartClusterQueues, denied)
+		}
+		r := &factReader{cluster: f.Clusters()[0], facts: &inspect.Facts{Kueue: &inspect.KueueFacts{Capacity: capacity}}, version: "v1beta2"}
+		r.readLocals(t.Context(), "a")
+		r.wg.Wait()
+		assert.Assert(t, apierrors.IsForbidden(capacity.Gaps[inspect.PartClaims]), "%v", capacity.Gaps)
+		assert.Equal(t, len(r.facts.Kueue.ClusterQueues) == 1, areDenied)
+	}
 }
