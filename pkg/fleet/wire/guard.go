@@ -154,7 +154,7 @@ func limitsOf(request *http.Request) (answer, event int64) {
 	switch {
 	case isWatch:
 		return 0, maxEvent
-	case strings.HasSuffix(request.URL.Path, "/log"):
+	case isLog(request.URL.Path):
 		return 0, 0
 	case query.Get("limit") != "", request.Context().Value(streamedList{}) != nil:
 		return maxList, 0
@@ -162,6 +162,14 @@ func limitsOf(request *http.Request) (answer, event int64) {
 		return maxWhole, 0
 	}
 	return maxAnswer, 0
+}
+
+// isLog reports whether a path is that of a Pod's log: …/namespaces/NAMESPACE/pods/NAME/log. Any
+// object may be named "log".
+func isLog(address string) bool {
+	parts := strings.Split(address, "/")
+	n := len(parts)
+	return n >= 5 && parts[n-1] == "log" && parts[n-3] == "pods" && parts[n-5] == "namespaces"
 }
 
 // boundedBody is a body that returns an error beyond its limit.

@@ -61,6 +61,10 @@ func TestLimitsOf(t *testing.T) {
 	for path, want := range map[string]string{
 		"/apis": fmt.Sprint(maxAnswer, 0), "/apis/batch/v1/jobs?limit=500": fmt.Sprint(maxList, 0), "/apis/batch/v1/jobs?resourceVersion=0": fmt.Sprint(maxWhole, 0),
 		"/apis/batch/v1/jobs?watch=true&limit=1": fmt.Sprint(0, maxEvent), "/api/v1/namespaces/a/pods/b/log?follow=true": "0 0",
+		"/k8s/clusters/c-1/api/v1/namespaces/a/pods/log/log": "0 0",
+		// Objects named log, and a namespace named pods.
+		"/apis/batch/v1/namespaces/a/jobs/log": fmt.Sprint(maxAnswer, 0), "/api/v1/namespaces/log": fmt.Sprint(maxAnswer, 0),
+		"/api/v1/namespaces/a/pods/log": fmt.Sprint(maxAnswer, 0), "/apis/batch/v1/namespaces/pods/jobs/log": fmt.Sprint(maxAnswer, 0),
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://h"+path, http.NoBody)
 		assert.NilError(t, err)
