@@ -115,7 +115,7 @@ func TestListsInChunks(t *testing.T) {
 			change: func(_ *testing.T, _ int, _ *http.Request, response *http.Response) {
 				says(response, http.StatusOK, "application/json", `{"kind":"Workload","items":null}`)
 			},
-			unread: "the answer of the server is invalid: it is no list",
+			unread: "the answer of the server is invalid: it is not a list",
 		},
 		"invalid items": {
 			change: func(t *testing.T, _ int, _ *http.Request, response *http.Response) {

@@ -83,17 +83,24 @@ func (p *page[T]) read(ctx context.Context, l List, o metav1.ListOptions) error 
 		p.size = len(body)
 	}
 	if token, ok := NextToken(err, o); ok {
-		p.Continue, err = token, nil
+		p.Continue = token
+		return CheckContinue(o.Continue, token)
 	}
 	switch {
 	case err != nil:
 		return l.Check(err)
-	case p.Items == nil && p.Continue == "" && !strings.HasSuffix(p.Kind, "List"):
-		// An empty answer of another kind would look like an empty list.
-		return fmt.Errorf("%w: it is no list", ErrInvalidAnswer)
+	case !isList(p.Kind, p.Items != nil):
+		return fmt.Errorf("%w: %w", ErrInvalidAnswer, errNoList)
 	}
 	return CheckContinue(o.Continue, p.Continue)
 }
+
+// isList reports whether an answer is a list: it has an array of items, or its kind says so. Old servers
+// write null for no items. Any other object, such as a proxy's {}, would look like an empty list.
+func isList(kind string, hasItems bool) bool { return hasItems || strings.HasSuffix(kind, "List") }
+
+// errNoList means that the answer is not a list.
+var errNoList = errors.New("it is not a list")
 
 // NextToken returns the token that a server offers in the error of a request for a further chunk, if
 // it has compacted the snapshot behind the chunks. The token continues at the same place in the current

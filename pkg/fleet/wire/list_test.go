@@ -33,9 +33,9 @@ func listOfThings(t *testing.T, config *rest.Config) List {
 func TestEachObjectEnds(t *testing.T) {
 	for answer, want := range map[string]string{
 		`{"kind":"List","metadata":{"continue":"again"},"items":[{}]}`: errNoEnd.Error(),
-		`{}`:   "it is no list",
-		`null`: "it is no list",
-		`{"kind":"Status","apiVersion":"v1","status":"Success"}`:          "it is no list",
+		`{}`:   "it is not a list",
+		`null`: "it is not a list",
+		`{"kind":"Status","apiVersion":"v1","status":"Success"}`:          "it is not a list",
 		`{"kind":"ThingList","metadata":{},"items":null}`:                 "",
 		`{"metadata":{},"items":[]}`:                                      "",
 		`{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[{}]}`: "",

@@ -52,6 +52,7 @@ func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (e
 	if err := begins(in, jsontext.KindBeginObject); err != nil {
 		return err
 	}
+	kind, hasItems := "", false
 	for in.PeekKind() == jsontext.KindString {
 		key, err := in.ReadToken()
 		if err != nil {
@@ -59,7 +60,10 @@ func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (e
 		}
 		switch key.String() {
 		case "items":
+			hasItems = in.PeekKind() == jsontext.KindBeginArray
 			err = eachItem(in, visit)
+		case "kind":
+			err = invalid(apijson.Decode(in, &kind))
 		case "metadata":
 			err = invalid(apijson.Decode(in, about))
 		default:
@@ -70,7 +74,9 @@ func eachOf[T any](list io.ReadCloser, about *metav1.ListMeta, visit func(T)) (e
 		}
 	}
 	// A list without its end is incomplete.
-	_, err = in.ReadToken()
+	if _, err = in.ReadToken(); err == nil && !isList(kind, hasItems) {
+		err = errNoList
+	}
 	return invalid(err)
 }
 
@@ -92,9 +98,6 @@ func eachItem[T any](in *jsontext.Decoder, visit func(T)) error {
 	_, err := in.ReadToken()
 	return invalid(err)
 }
-
-// errNoList means that the answer is not a list.
-var errNoList = errors.New("it is no list")
 
 // begins reads the beginning of an object or an array.
 func begins(in *jsontext.Decoder, with jsontext.Kind) error {

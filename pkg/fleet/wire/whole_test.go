@@ -137,9 +137,17 @@ func TestLongListsAreReadWhole(t *testing.T) {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{"kind":"ThingList","metadata":{"resourceVersion":"whole"},"items":null}` }},
 			asked:  []string{"500 from 0", "0 from 0"}, version: "whole", none: true,
 		},
+		"object without items": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{}` }},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: it is not a list",
+		},
+		"another kind": {
+			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `{"kind":"Status","apiVersion":"v1","items":null}` }},
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: it is not a list",
+		},
 		"no list": {
 			things: things{count: 1200, counts: true, code: 200, whole: func(string) string { return `"sorry"` }},
-			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: it is no list: sorry instead of {",
+			asked:  []string{"500 from 0", "0 from 0"}, err: "the answer of the server is invalid: it is not a list: sorry instead of {",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
