@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	k8slabels "k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -18,8 +17,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// readObject converts an object of any kind to the model. content is the object, or the fields of
-// it that slimObject decodes.
+// readObject converts an object of any kind but Job to the model: readJob does that. content is the
+// object, or the fields of it that slimObject decodes.
 func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]any) read {
 	fields := meta.GetManagedFields()
 	written := inspect.StatusWrittenAt(fields)
@@ -42,11 +41,6 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		Controller: metav1.GetControllerOf(meta),
 		WrittenAs:  inspect.WrittenAs(fields),
 		PodValue:   delegation.TextAt(content, kind.PodValue...),
-	}
-	if kind.IsJob() {
-		selector, _, _ := unstructured.NestedStringMap(content, "spec", "template", "spec", "nodeSelector")
-		r.job.NodeSelector = k8slabels.Set(selector).String()
-		r.job.HasNodeAffinity = len(delegation.At(content, "spec", "template", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")) > 0
 	}
 	if kind.Template {
 		r.job.Concurrency = delegation.TextAt(content, delegation.Concurrency()...)

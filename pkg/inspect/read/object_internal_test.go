@@ -18,6 +18,7 @@ import (
 	metafuzzer "k8s.io/apimachinery/pkg/apis/meta/fuzzer"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -92,8 +93,9 @@ func TestJobsReadAsAnyKind(t *testing.T) {
 				job, err := typedJob(whole.Object)
 				assert.NilError(t, err)
 				typed, generic := readJob(&kind, job), readObject(&kind, whole, whole.Object)
-				// Jobs have one version only.
+				// Jobs have one version only. What Jobs require of nodes is read from their own type only.
 				generic.job.WrittenAs = nil
+				generic.job.NodeSelector, generic.job.HasNodeAffinity = nodesOf(t, whole)
 				assert.DeepEqual(t, unprinted(typed.job), unprinted(generic.job))
 				a, b := typed.settle(false), generic.settle(false)
 				assert.Equal(t, a.Status, b.Status)
@@ -102,6 +104,16 @@ func TestJobsReadAsAnyKind(t *testing.T) {
 			})
 		}
 	}
+}
+
+// nodesOf returns what the Pods of a Job require of nodes.
+func nodesOf(t *testing.T, o *unstructured.Unstructured) (selector string, hasAffinity bool) {
+	t.Helper()
+	labels, _, err := unstructured.NestedStringMap(o.Object, "spec", "template", "spec", "nodeSelector")
+	assert.NilError(t, err)
+	required, _, err := unstructured.NestedMap(o.Object, "spec", "template", "spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+	assert.NilError(t, err)
+	return k8slabels.Set(labels).String(), len(required) > 0
 }
 
 // printed returns the fields of a Job that scripts may rely on.
