@@ -44,7 +44,7 @@ func TestHistory(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--by queue -o svg", "-o svg draws Jobs and cannot be combined with --by"},
 		{"--by user", `unknown --by "user"; choose one of namespace, queue, owner, cluster, label=KEY`},
-		{"--since yesterday", `--since "yesterday" is no duration; write it as 7d, 36h or 90m`},
+		{"--since yesterday", `--since "yesterday" is not a duration; write it as 7d, 36h or 90m`},
 		{"--since 0d", "--since must be more than zero, not 0d"},
 		{"--sort-by .none", `cannot sort by ".none": Jobs have no such number, text or time`},
 		{"--by queue --sort-by .name", `cannot sort by ".name": groups have no such number or text`},

@@ -196,7 +196,7 @@ func TestMCPErrors(t *testing.T) {
 		{"ls", arguments{"contexts": []string{"^*"}}, `error: pattern "^*" excludes every context`},
 		{"explain", arguments{"code": "JM999"}, `error: unknown code "JM999"`},
 		{"queues", arguments{"names": []string{"nope"}}, `error: there is no queue or cohort "nope"`},
-		{"history", arguments{"since": "yesterday"}, `error: --since "yesterday" is no duration`},
+		{"history", arguments{"since": "yesterday"}, `error: --since "yesterday" is not a duration`},
 	} {
 		result, text, document := ask(t, s, tt.tool, tt.arguments)
 		assert.Assert(t, result.IsError, "%v: %s", tt.arguments, text)

@@ -137,32 +137,42 @@ func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) 
 }
 
 // days matches the days and weeks at the start of a duration, which time.ParseDuration does not
-// have.
-var days = regexp.MustCompile(`^(\d{1,5})([dw])`)
+// have. hours matches a duration that time.ParseDuration refuses only if it is too long.
+var (
+	days  = regexp.MustCompile(`^(\d+)([dw])`)
+	hours = regexp.MustCompile(`^(\d+(ns|us|ms|s|m|h))+$`)
+)
+
+// maxAgeDays is the longest age in days: 100 years. Two such ages fit into a time.Duration.
+const maxAgeDays = 100 * 365
 
 // parseAge parses a duration such as 7d, 1d12h or 90m; "" is zero.
 func parseAge(text string) (time.Duration, error) {
+	const day = 24 * time.Hour
 	var age time.Duration
+	tooLong := fmt.Errorf("--since must be at most %dd, not %s", maxAgeDays, text)
 	rest := text
-	for {
-		found := days.FindStringSubmatch(rest)
-		if found == nil {
-			break
+	for found := days.FindStringSubmatch(rest); found != nil; found = days.FindStringSubmatch(rest) {
+		unit := 1
+		if found[2] == "w" {
+			unit = 7
 		}
 		n, err := strconv.Atoi(found[1])
-		if err != nil {
-			return 0, err
+		if err != nil || n > maxAgeDays/unit {
+			return 0, tooLong
 		}
-		unit := 24 * time.Hour
-		if found[2] == "w" {
-			unit *= 7
+		if age += time.Duration(n*unit) * day; age > maxAgeDays*day {
+			return 0, tooLong
 		}
-		age, rest = age+time.Duration(n)*unit, rest[len(found[0]):]
+		rest = rest[len(found[0]):]
 	}
 	if rest != "" {
 		d, err := time.ParseDuration(rest)
-		if err != nil {
-			return 0, fmt.Errorf("--since %q is no duration; write it as 7d, 36h or 90m", text)
+		switch {
+		case err != nil && hours.MatchString(rest), d > maxAgeDays*day-age:
+			return 0, tooLong
+		case err != nil:
+			return 0, fmt.Errorf("--since %q is not a duration; write it as 7d, 36h or 90m", text)
 		}
 		age += d
 	}

@@ -20,4 +20,11 @@ func TestParseAge(t *testing.T) {
 		_, err := parseAge(text)
 		assert.ErrorContains(t, err, "--since", text)
 	}
+	got, err := parseAge("36499d24h")
+	assert.NilError(t, err)
+	assert.Equal(t, got, 36500*24*time.Hour)
+	for _, text := range []string{"36501d", "20000w", "99999w", "99999999999999999999d", "5214w5214w", "36500d1s", "2562048h", "9000000h5m", "876001h"} {
+		_, err := parseAge(text)
+		assert.Error(t, err, "--since must be at most 36500d, not "+text)
+	}
 }
