@@ -42,6 +42,12 @@ func Uncordon(context string, nodes ...string) Command {
 	return Kubectl(context, "", "uncordon").With(nodes[:min(mostNodes, len(nodes))]...)
 }
 
+// OutOfService returns the command that tells Kubernetes that nodes of a context are shut down, the first ones
+// if there are many. Kubernetes then deletes their Pods without an answer of the node (KEP-2268).
+func OutOfService(context string, nodes ...string) Command {
+	return Kubectl(context, "", "taint", "node").With(nodes[:min(mostNodes, len(nodes))]...).With("node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
+}
+
 // Plugin returns a command of this plugin, under its name in kubectl.
 func Plugin(words ...string) Command { return Of("kubectl", "jobs-managedby").With(words...) }
 

@@ -71,7 +71,7 @@ func (f *Facts) takeStatusFromParts() {
 	}
 	for _, j := range silent {
 		for _, p := range f.PodsOf(j) {
-			if p.isRunning() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
+			if p.hasRun() && !p.CreationTimestamp.Before(&j.CreationTimestamp) && j.Status != delegation.Running {
 				j.Status, j.Since = delegation.Running, nil
 			}
 		}

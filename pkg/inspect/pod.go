@@ -78,25 +78,57 @@ const NodeGone = "NodeGone"
 // IsLost reports whether the node of the Pod no longer exists. It is false if the nodes were not read.
 func (p *Pod) IsLost() bool { return p.Reason == NodeGone }
 
-// isRunning reports whether the Pod runs, as far as its node is known to exist.
-func (p *Pod) isRunning() bool { return p.Phase == corev1.PodRunning && !p.IsLost() }
+// Terminating is the reason of a Pod that is being deleted.
+const Terminating = "Terminating"
+
+// IsTerminating reports whether the Pod is being deleted and has not ended.
+func (p *Pod) IsTerminating() bool { return p.Reason == Terminating && p.IsOpen() }
+
+// IsUnconfirmed reports whether nothing shows that the Pod still runs, because its node does not report:
+// the Pod should have ended by now, or its phase is Unknown.
+func (p *Pod) IsUnconfirmed() bool {
+	return p.Message != "" && (p.IsTerminating() || p.Phase == corev1.PodUnknown)
+}
+
+// IsRunning reports whether the Pod runs, ready or not. A Pod that is being deleted does not count: its
+// Job needs another one.
+func (p *Pod) IsRunning() bool {
+	return p.Phase == corev1.PodRunning && p.Message == "" && !p.IsTerminating()
+}
+
+// hasRun reports whether the Pod runs or has run, as far as its node is known to exist.
+func (p *Pod) hasRun() bool { return p.Phase == corev1.PodRunning && !p.IsLost() }
+
+// IsOpen reports whether the Pod has not ended.
+func (p *Pod) IsOpen() bool { return p.Phase != corev1.PodSucceeded && p.Phase != corev1.PodFailed }
 
 // newNode is how long a Pod's node may be missing in a list of nodes that was read at the same time.
 const newNode = time.Minute
 
-// markLostPods sets the reason of the unfinished Pods whose node is not among the nodes that were read.
+// confirmation is how long a node may take to report the end of a Pod after its grace period.
+const confirmation = time.Minute
+
+// markLostPods sets the reason and the message of the unfinished Pods whose node does not report about them:
+// nodes that are not among those that were read, and nodes that confirm no end.
 func (f *Facts) markLostPods(now time.Time) {
-	if f.Environment == nil || f.Environment.Nodes == nil {
-		return
-	}
 	nodes := sets.New[string]()
-	for _, n := range f.Environment.Nodes {
-		nodes.Insert(n.Name)
+	areRead := f.Environment != nil && f.Environment.Nodes != nil
+	if areRead {
+		for _, n := range f.Environment.Nodes {
+			nodes.Insert(n.Name)
+		}
 	}
+	now = clusterTime(now, f.Skew)
 	for _, p := range f.Pods {
-		isOpen := (p.Phase == corev1.PodRunning || p.Phase == corev1.PodPending) && p.Reason != "Terminating"
-		if isOpen && p.Node != "" && !nodes.Has(p.Node) && clusterTime(now, f.Skew).Sub(p.Scheduled.Time) >= newNode {
+		isLate := p.IsTerminating() && now.Sub(p.DeletedBy.Time) >= confirmation
+		switch {
+		case p.Node == "" || !p.IsOpen() || p.IsTerminating() && !isLate:
+		case areRead && !nodes.Has(p.Node) && now.Sub(p.Scheduled.Time) >= newNode:
 			p.Reason, p.Message = NodeGone, fmt.Sprintf("node %s no longer exists", p.Node)
+		case isLate:
+			p.Message = fmt.Sprintf("node %s does not confirm its end", p.Node)
+		case p.Phase == corev1.PodUnknown:
+			p.Message = fmt.Sprintf("node %s does not report its state", p.Node)
 		}
 	}
 }
@@ -162,7 +194,7 @@ func (f *Facts) PodShortage(j *Job) *PodShortage {
 			unfinished++
 		}
 	}
-	wanted := j.podsWanted()
+	wanted := j.PodsWanted()
 	missing := wanted - max(unfinished, j.Active)
 	if missing <= 0 {
 		return nil
@@ -170,8 +202,8 @@ func (f *Facts) PodShortage(j *Job) *PodShortage {
 	return &PodShortage{Missing: missing, Wanted: wanted, Warning: warning}
 }
 
-// podsWanted returns how many Pods a Job should have now.
-func (j *Job) podsWanted() int32 {
+// PodsWanted returns how many Pods a Job should have now.
+func (j *Job) PodsWanted() int32 {
 	wanted := ptr.Deref(j.Parallelism, 1)
 	if j.Completions != nil {
 		return min(wanted, *j.Completions-j.Succeeded)

@@ -88,9 +88,6 @@ func partOf(a *Answer, j *inspect.Job) {
 // isWithoutReady reports whether a Job has Pods of which none is ready.
 func isWithoutReady(j *inspect.Job) bool { return j.Active > 0 && j.Ready != nil && *j.Ready == 0 }
 
-// isRunning reports whether a Pod runs, ready or not.
-func isRunning(p *inspect.Pod) bool { return p.Phase == "Running" && p.Message == "" }
-
 // podsOf adds why a Job does not run, according to its Pods.
 func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	f := q.Inventory.Facts(j.Context)
@@ -98,7 +95,7 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 		return
 	}
 	pods := f.PodsOf(j)
-	if slices.ContainsFunc(pods, isRunning) {
+	if slices.ContainsFunc(pods, (*inspect.Pod).IsRunning) {
 		a.State = inspect.StateRunning
 		if n := count(pods, (*inspect.Pod).IsLost); n > 0 {
 			a.Reason = inspect.ReasonPods

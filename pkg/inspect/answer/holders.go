@@ -114,7 +114,7 @@ func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool 
 		return true
 	}
 	j := f.Jobs[i]
-	return j.Active > 0 && (isYoung || !isWithoutReady(j) || slices.ContainsFunc(f.PodsOf(j), isRunning))
+	return j.Active > 0 && (isYoung || !isWithoutReady(j) || slices.ContainsFunc(f.PodsOf(j), (*inspect.Pod).IsRunning))
 }
 
 // hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a

@@ -162,7 +162,7 @@ func podsHop(f *inspect.Facts, j *inspect.Job, pods []*inspect.Pod) inspect.Hop 
 		switch {
 		case p.Phase == "Failed" || f.PodMessage(p) != "":
 			h.Health = inspect.HealthBad
-		case p.Phase == "Pending" && h.Health == inspect.HealthOK:
+		case (p.Phase == "Pending" || p.IsTerminating()) && h.Health == inspect.HealthOK:
 			h.Health = inspect.HealthWaiting
 		}
 	}

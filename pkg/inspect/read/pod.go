@@ -113,7 +113,7 @@ func claimsOf(o *corev1.Pod) (names []string) {
 // podReason returns the state of a Pod in one word, with its explanation.
 func podReason(o *corev1.Pod) (reason, message string) {
 	if o.DeletionTimestamp != nil {
-		return "Terminating", ""
+		return inspect.Terminating, ""
 	}
 	for _, s := range containers(o) {
 		switch {

@@ -148,7 +148,7 @@ var options = regexp.MustCompile(`^(-n|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig
 // verbs are the verbs that commands use.
 var verbs = []string{
 	"get", "describe", "edit", "create", "delete", "patch", "label", "annotate", "apply", "scale", "rollout", "auth", "logs",
-	"dispatch", "cancel", "recreate", "api-resources", "top", "explain", "wait", "uncordon",
+	"dispatch", "cancel", "recreate", "api-resources", "top", "explain", "wait", "uncordon", "taint",
 }
 
 // checkOptions checks that a command has no flag or verb that was not

@@ -2,10 +2,12 @@ package rules_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -85,6 +87,59 @@ func TestLostNodes(t *testing.T) {
 			assert.Equal(t, len(found) > 0, tt.message != "")
 			if tt.message != "" {
 				assert.Equal(t, found[0].Message, tt.message)
+			}
+		})
+	}
+}
+
+// TestUnconfirmedPods checks that Pods which their node neither ends nor reports do not count as running, and
+// that they are no obstacle once other Pods replace them.
+func TestUnconfirmedPods(t *testing.T) {
+	rule, _ := rules.ByCode("JM049")
+	terminating := func(age time.Duration) func(v *inspect.Inventory, p *inspect.Pod) {
+		return func(v *inspect.Inventory, p *inspect.Pod) {
+			p.Reason, p.DeletedBy = inspect.Terminating, metav1.NewTime(v.Now.Add(-age))
+		}
+	}
+	for name, tt := range map[string]struct {
+		change   func(v *inspect.Inventory, p *inspect.Pod)
+		replaced bool
+		state    inspect.JobState
+		message  string
+	}{
+		"terminating within the grace period": {terminating(-time.Minute), false, inspect.StateStarting, ""},
+		"terminating for an hour": {
+			terminating(time.Hour), false, inspect.StateStarting,
+			"Job default/train: 2 Pods of its mirror on kwok-w1 lost (PODS): node node-0 does not confirm their end",
+		},
+		"replaced": {terminating(time.Hour), true, inspect.StateRunning, ""},
+		"unknown": {
+			func(_ *inspect.Inventory, p *inspect.Pod) { p.Phase, p.Reason = corev1.PodUnknown, "NodeLost" }, false, inspect.StateStarting,
+			"Job default/train: 2 Pods of its mirror on kwok-w1 lost (PODS): node node-0 does not report their state",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: "running"}.make(t)
+			f := v.Facts("kwok-w1")
+			assert.Equal(t, len(f.Pods), 2)
+			for _, p := range f.Pods {
+				if tt.replaced {
+					other := *p
+					other.Name, other.UID = p.Name+"-again", p.UID+"-again"
+					f.Pods = append(f.Pods, &other)
+				}
+				p.Node = "node-0"
+				tt.change(v, p)
+			}
+			v = inspect.NewInventory(v.Now, v.Clusters, v.Addresses)
+			assert.Equal(t, answer.Trace(v, only(t, v.Pairs.Pairs)).State, tt.state)
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found) > 0, tt.message != "")
+			if tt.message != "" {
+				assert.Equal(t, found[0].Message, strings.Replace(tt.message, "PODS", f.Pods[0].Name+", "+f.Pods[1].Name, 1))
+				assert.Equal(t, found[0].Severity, inspect.Error)
+				assert.Equal(t, found[0].Remedy, "check and restart the node: "+quoted("kubectl --context kwok-w1 get node node-0")+
+					"; or, only if it is shut down for good, release the Pods: "+quoted("kubectl --context kwok-w1 taint node node-0 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"))
 			}
 		})
 	}

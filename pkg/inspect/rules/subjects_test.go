@@ -72,7 +72,7 @@ func named(t *testing.T, f *inspect.Finding) {
 
 // changes reports whether a fix has a command that changes something.
 func changes(f *inspect.Finding) bool {
-	for _, verb := range []string{"delete", "patch", "create", "label", "annotate", "recreate", "dispatch", "apply", "edit", "cancel", "scale", "rollout", "uncordon"} {
+	for _, verb := range []string{"delete", "patch", "create", "label", "annotate", "recreate", "dispatch", "apply", "edit", "cancel", "scale", "rollout", "uncordon", "taint"} {
 		for _, fix := range f.Fixes {
 			if strings.Contains(string(fix.Prose()), " "+verb+" ") {
 				return true

@@ -47,7 +47,7 @@ func leftPods(v *view.View) map[*inspect.Facts]map[types.NamespacedName][]*inspe
 		left[f] = map[types.NamespacedName][]*inspect.Pod{}
 		for _, pod := range f.Pods {
 			isThere := func(j *inspect.Job) bool { return j.UID == pod.LeftBy }
-			isOver := pod.Phase == corev1.PodSucceeded || pod.Phase == corev1.PodFailed || pod.Reason == "Terminating"
+			isOver := pod.Phase == corev1.PodSucceeded || pod.Phase == corev1.PodFailed || pod.Reason == inspect.Terminating
 			if pod.LeftBy == "" || isOver || slices.ContainsFunc(f.Jobs, isThere) {
 				continue
 			}

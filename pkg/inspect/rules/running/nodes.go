@@ -1,6 +1,7 @@
 package running
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -46,6 +48,36 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 	}
 	s.Remedy = command.Say("check which nodes have %s, which %s: %s; or %s", text, require,
 		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(labels, ",")), fix)
+}
+
+// describeUnconfirmed describes Pods of a mirror of which no node shows that they run.
+func (b *obstacle) describeUnconfirmed(s *view.Sighting, origin, mirror *inspect.Job) {
+	b.count = len(b.unconfirmed)
+	var names, nodes []string
+	s.Evidence = nil
+	for i, p := range b.unconfirmed {
+		names = append(names, p.Name)
+		if !slices.Contains(nodes, p.Node) {
+			nodes = append(nodes, p.Node)
+		}
+		if i < few {
+			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: Pod %s/%s is %s since %s, in phase %s: %s",
+				mirror.Context, p.Namespace, p.Name, p.Reason, quote.MaybeTime(cmp.Or(p.DeletedBy, p.Changed).Time), p.Phase, p.Message))
+		}
+	}
+	slices.Sort(nodes)
+	which, do, it := "node", "does", "it is"
+	if len(nodes) > 1 {
+		which, do, it = "nodes", "do", "they are"
+	}
+	what := "report their state"
+	if b.unconfirmed[0].IsTerminating() {
+		what = "confirm their end"
+	}
+	s.Message = fmt.Sprintf("%s%s on %s lost (%s): %s %s %s not %s", inspect.Count(b.count, "Pod"), ofMirror(origin), mirror.Context,
+		inspect.Some(names), which, inspect.Some(nodes), do, what)
+	s.Remedy = command.Say("check and restart the %s: %s; or, only if %s shut down for good, release the Pods: %s", which,
+		command.Kubectl(mirror.Context, "", "get", "node").With(nodes...), it, command.OutOfService(mirror.Context, nodes...))
 }
 
 // requirement says which flavors of a mirror require labels, and how to change these flavors.

@@ -139,6 +139,8 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 		s.Evidence = []string{fmt.Sprintf("%s: Pod %s/%s exists, but its %s", mirror.Context, mirror.Namespace, b.pod, b.message)}
 		s.Remedy = command.Say("check that kube-controller-manager runs on %s: it deletes Pods whose node is gone, and creates others: %s", mirror.Context,
 			advice.ShowControllerLease(mirror.Context))
+	case b.unconfirmed != nil:
+		b.describeUnconfirmed(s, origin, mirror)
 	case b.needsNode():
 		b.describeNoNode(v, s, origin, mirror)
 	case b.isUnbound:

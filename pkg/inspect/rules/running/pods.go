@@ -65,6 +65,8 @@ type obstacle struct {
 	// isSlow is whether its node has not created its containers yet. isWarned is whether a warning of
 	// the node is the reason, and hasEvents whether warnings were read.
 	isSlow, isWarned, hasEvents bool
+	// unconfirmed are the Pods that nothing shows to run, nil if the obstacle is another one.
+	unconfirmed []*inspect.Pod
 }
 
 // creationTime is how long creating a container may take, with pulling its image
@@ -85,6 +87,7 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 	pods, known := v.Pods(f, j)
 	var waiting []*obstacle
 	unfinished := 0
+	unconfirmed := neededUnconfirmed(j, pods)
 	var latest time.Time
 	for _, p := range pods {
 		latest = view.Latest(latest, p.CreationTimestamp.Time)
@@ -93,7 +96,10 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 		}
 		unfinished++
 		o := obstacleFor(v, f, p)
-		if isHindered(p) || o.isSlow && (o.isWarned || v.Age(j.Context, o.since) >= creationTime) {
+		if slices.Contains(unconfirmed, p) {
+			o.unconfirmed = unconfirmed
+		}
+		if isHindered(p) || o.unconfirmed != nil || o.isSlow && (o.isWarned || v.Age(j.Context, o.since) >= creationTime) {
 			waiting = append(waiting, o)
 		}
 	}
@@ -122,6 +128,9 @@ func obstacleFor(v *view.View, f *inspect.Facts, p *inspect.Pod) *obstacle {
 		// Nothing shows when the node was deleted.
 		o.since = v.ToClusterClock(f.Context, v.Now())
 	}
+	if p.IsTerminating() {
+		o.since = p.DeletedBy.Time
+	}
 	if o.isSlow && v.CanRead(f, inspect.PartEvents) {
 		o.hasEvents = true
 		if e := f.StartWarning(p); e != nil {
@@ -132,6 +141,24 @@ func obstacleFor(v *view.View, f *inspect.Facts, p *inspect.Pod) *obstacle {
 		o.message = f.PodMessage(p)
 	}
 	return o
+}
+
+// neededUnconfirmed returns the Pods of a mirror that nothing shows to run, nil if other Pods replace them. A
+// Job with podReplacementPolicy Failed gets no other Pods until they have ended.
+func neededUnconfirmed(j *inspect.Job, pods []*inspect.Pod) (found []*inspect.Pod) {
+	others := int32(0)
+	for _, p := range pods {
+		switch {
+		case p.IsUnconfirmed():
+			found = append(found, p)
+		case p.IsOpen() && !p.IsTerminating():
+			others++
+		}
+	}
+	if others > 0 && (!j.Row().IsJob() || others >= j.PodsWanted()) {
+		return nil
+	}
+	return found
 }
 
 // missingPods returns the obstacle of a mirror of which only a part of the Pods can be created, nil if
