@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -212,6 +213,8 @@ type Past struct {
 	Jobs []*PastJob
 	// Places are where dispatch ran Jobs, by their UIDs.
 	Places map[string]delegation.Place
+	// Open are the UIDs of delegated Jobs that exist and have not finished.
+	Open sets.Set[string]
 	// Workloads are the Workloads that were admitted or finished, without mirrors.
 	Workloads []*kueue.Past
 	// HasMirrors is whether the cluster also has Workloads that MultiKueue copied from another
@@ -243,6 +246,7 @@ func (p *Past) with(other *Past) *Past {
 	both := &Past{
 		Jobs:       added(p.Jobs, other.Jobs, func(j *PastJob) string { return j.UID }),
 		Places:     union(p.Places, other.Places),
+		Open:       p.Open.Union(other.Open),
 		Workloads:  added(p.Workloads, other.Workloads, func(w *kueue.Past) string { return w.UID }),
 		HasMirrors: p.HasMirrors || other.HasMirrors, IsManager: p.IsManager || other.IsManager, Retention: p.Retention,
 	}
@@ -250,6 +254,17 @@ func (p *Past) with(other *Past) *Past {
 		both.Retention = other.Retention
 	}
 	return both
+}
+
+// AddOpen keeps that a delegated Job exists and has not finished. A Job that is being deleted counts as gone.
+func (p *Past) AddOpen(j *Job) {
+	if j.DeletedAt != nil {
+		return
+	}
+	if p.Open == nil {
+		p.Open = sets.New[string]()
+	}
+	p.Open.Insert(j.UID)
 }
 
 // Add keeps only the needed fields of a finished Job, because there may be very many.

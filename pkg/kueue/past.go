@@ -15,7 +15,8 @@ import (
 const (
 	FinishedSucceeded = "Succeeded"
 	FinishedFailed    = "Failed"
-	// OwnerNotFound: the Job was deleted before it finished.
+	// OwnerNotFound: Kueue found no Job. Usually it was deleted before it finished, but a Job whose mirror was
+	// deleted may still exist (JM038).
 	OwnerNotFound = "OwnerNotFound"
 	// FailedToStart: Kueue could not start the Job, which still exists and has not finished (kueue:
 	// pkg/controller/jobframework/reconciler.go).

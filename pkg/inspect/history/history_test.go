@@ -212,6 +212,26 @@ func TestWorkloadAlone(t *testing.T) {
 	assert.Equal(t, list.Omitted[0].Count, 1)
 }
 
+// TestOwnerNotFound checks that a Job that Kueue did not find counts as deleted only if it does not exist.
+func TestOwnerNotFound(t *testing.T) {
+	stuck := past("a", func(w *kueue.Past) { w.Reason = kueue.OwnerNotFound })
+	list := func(exists bool, change func(*inspect.Job)) *inspect.HistoryList {
+		p := pastOf(nil, stuck)
+		if exists {
+			p.AddOpen(job("a", delegation.MultiKueue, delegation.Running, change))
+		}
+		// A second context read the same cluster, and may not list Jobs.
+		facts := []*inspect.Facts{
+			{Context: "manager", ClusterUID: "m", Kueue: &inspect.KueueFacts{Version: "v1beta2"}, Past: p},
+			{Context: "other", ClusterUID: "m", Kueue: &inspect.KueueFacts{Version: "v1beta2"}, Past: pastOf(nil, stuck)},
+		}
+		return history.List(inspect.NewInventory(now, facts, nil), history.Options{})
+	}
+	assert.Equal(t, len(list(true, nil).Items), 0)
+	assert.Equal(t, one(t, list(false, nil)).Result, inspect.ResultDeleted)
+	assert.Equal(t, one(t, list(true, func(j *inspect.Job) { j.DeletedAt = times(60) })).Result, inspect.ResultDeleted)
+}
+
 // TestSince checks that Jobs that ended earlier are left out, and that Jobs
 // with an unknown end are counted.
 func TestSince(t *testing.T) {

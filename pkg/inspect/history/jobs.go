@@ -43,6 +43,10 @@ func eachOf(v *inspect.Inventory, f *inspect.Facts, isSelected bool, visit func(
 		// Without the Job, a Workload is known to be delegated only if a
 		// cluster got it.
 		isOver := !last.FinishedAt.IsZero() && last.Reason != kueue.SliceReplaced && last.Reason != kueue.FailedToStart
+		if last.Reason == kueue.OwnerNotFound && f.Past.Open.Has(key) {
+			// The Job is stuck (JM038), not over.
+			isOver = false
+		}
 		if !isOver || last.Cluster == "" {
 			continue
 		}

@@ -46,18 +46,22 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	return facts, context.Cause(ctx)
 }
 
-// listFinished reads the finished delegated Jobs.
+// listFinished reads the finished delegated Jobs, and which others exist.
 func listFinished(ctx context.Context, f *inspect.Facts, c *fleet.Cluster, q Query, past *inspect.Past) error {
 	kinds, err := q.Served(ctx, c)
 	f.Namespace, f.Kinds = q.namespace(c), kinds
 	f.AddGap(inspect.PartKinds, err)
 	keep := func(j inspect.Job) {
-		if j.IsDelegated() && (j.Status.IsFinished() || j.FinishedTime != nil) {
+		switch {
+		case !j.IsDelegated():
+		case j.Status.IsFinished() || j.FinishedTime != nil:
 			past.Add(&j)
+		default:
+			past.AddOpen(&j)
 		}
 	}
 	// A Job whose status depends on a Workload has not started.
-	notBegun := func(claimable) {}
+	notBegun := func(c claimable) { past.AddOpen(c.job) }
 	return addListed(f, listKinds(ctx, c, q, kinds, err, keep, notBegun))
 }
 
