@@ -3,9 +3,11 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
@@ -24,11 +26,12 @@ import (
 // disconnected.
 type side struct {
 	*fleet.Cluster
-	link cache.Link
+	link   cache.Link
+	events *Recorder
 }
 
 func newSide(c *fleet.Cluster, events *Recorder) *side {
-	s := &side{Cluster: c}
+	s := &side{Cluster: c, events: events}
 	s.link.Lost = func(err error) {
 		events.Record(Event{Event: Disconnected, Message: string(command.Say("%v; Jobs keep running, retrying", c.Failed(err)))})
 	}
@@ -75,8 +78,34 @@ func (s *side) proveGone(ctx context.Context, k delegation.Kind, r Ref) error {
 
 // answered records that the cluster has answered a request, with or without success.
 func (s *side) answered(err error) {
-	if err == nil || !kubecontext.IsConnection(err) {
+	if kubecontext.Outage(err) == nil {
 		s.link.Note(nil)
+	}
+}
+
+// watchNews is what was reported about the requests of one informer, which sends them one by one.
+type watchNews struct {
+	scope
+	unauthorized refusal
+	last         command.Prose
+}
+
+// onResult records the result of a request. A refusal is an answer, so the cluster is connected. It is
+// reported once.
+func (n *watchNews) onResult(err error) {
+	n.side.link.Note(kubecontext.Outage(err))
+	switch {
+	case err == nil:
+		n.unauthorized = false
+		return
+	case kubecontext.IsConnection(err), apierrors.IsResourceExpired(err), apierrors.IsGone(err), n.unauthorized.mayPass(err):
+		// After 410 Gone, the informer lists again.
+		return
+	}
+	failed := kubecontext.InContext(n.side.Context, fmt.Sprintf("watch %s in namespace %q", n.resource.GroupResource(), n.namespace), err)
+	if message := command.ProseOf(failed); message != n.last {
+		n.last = message
+		n.side.events.Record(Event{Event: Warned, Message: string(command.Say("%s; retrying", message))})
 	}
 }
 
@@ -113,8 +142,9 @@ func (l *Loop) watch(ctx context.Context, wg *sync.WaitGroup, tasks []*task) {
 
 // newInformer returns an informer for some tasks, by namespace/name of the origin or the mirror.
 func (l *Loop) newInformer(s scope, known map[string][]*task) *cache.Informer {
+	news := &watchNews{scope: s}
 	return cache.NewInformer(cache.Informed[*unstructured.UnstructuredList]{
-		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), OnResult: s.side.link.Note,
+		Client: s.side.Objects(s.resource, s.namespace), Selected: l.selected(s, known), OnResult: news.onResult,
 		Like: &unstructured.Unstructured{}, Trim: func(o any) any { return trim(o, known) },
 		Handler: clientcache.ResourceEventHandlerFuncs{
 			AddFunc:    func(o any) { l.enqueue(s, known, nil, o) },
@@ -142,10 +172,8 @@ func (l *Loop) pollClusters(ctx context.Context, wg *sync.WaitGroup, tasks []*ta
 
 func (l *Loop) pollCluster(ctx context.Context, s *side, k delegation.Kind, r Ref) {
 	s.link.Monitor(ctx, cache.Check{Clock: l.clock, Every: cache.Heartbeat, Retry: cache.Retry, Ask: func(ctx context.Context) error {
-		if _, err := s.get(ctx, k, r); kubecontext.IsConnection(err) {
-			return err
-		}
-		return nil
+		_, err := s.get(ctx, k, r)
+		return kubecontext.Outage(err)
 	}})
 }
 

@@ -121,10 +121,11 @@ func (f *follower) onRequest(err error) {
 		f.fail(f.target.failed(fmt.Sprintf("watch the Pods of namespace %q", f.target.Job.Namespace), err))
 		return
 	}
-	f.answered(err)
+	f.link.Note(kubecontext.Outage(err))
 }
 
-// answered records whether a cluster answers. A refusal counts as neither.
+// answered records the result of a request for a log. A refusal may be the answer of a kubelet, which says
+// nothing about the cluster.
 func (f *follower) answered(err error) {
 	if err == nil || !kubecontext.IsAnswer(err) {
 		f.link.Note(err)

@@ -71,6 +71,15 @@ func IsConnection(err error) bool {
 		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 
+// Outage returns an error that is about the connection to a server, nil for any other result of a request:
+// each answer shows that the server is reachable.
+func Outage(err error) error {
+	if IsConnection(err) {
+		return err
+	}
+	return nil
+}
+
 // IsUnclear reports whether a write that failed may have been carried out: no answer arrived, or one
 // with a code from 500 on, which a proxy sends for a server that did not answer. An API server sends
 // such a code for a webhook that fails, too. To be sure, read the object.
