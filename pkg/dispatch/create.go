@@ -28,7 +28,7 @@ import (
 // so CreateOrigin deletes it again.
 func CreateOrigin(ctx context.Context, c *fleet.Cluster, k delegation.Kind, job *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	ctx = context.WithoutCancel(ctx)
-	created, err := c.CreateOnce(ctx, k.Resource, job, metav1.FieldValidationStrict, nil)
+	created, err := c.CreateOnce(ctx, k.Resource, job, metav1.FieldValidationStrict, fleet.NewManager())
 	unknown := (*fleet.UnknownCreationError)(nil)
 	switch {
 	case errors.As(err, &unknown):

@@ -88,6 +88,16 @@ func TestCreateOriginWithLostAnswer(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, created.GetUID(), server.Get(delegation.Job().Resource, "ml", "small").GetUID())
 
+	// Another user of this program has just created one of that name. The answer that it exists is lost.
+	server = dispatchtest.NewServer(t)
+	other := dispatchtest.SmallJob(t)
+	dispatchtest.Set(t, other, "spec.parallelism", int64(7))
+	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), other)
+	assert.NilError(t, err)
+	server.Before = lostOnce(http.MethodPost)
+	_, err = CreateOrigin(t.Context(), clusterOf(t, server, "here"), delegation.Job(), dispatchtest.SmallJob(t))
+	assert.ErrorContains(t, err, `context "here": unknown whether job ml/small was created`)
+
 	server = dispatchtest.NewServer(t)
 	server.After = lostOnce(http.MethodPost)
 	server.Before = func(r *http.Request) *apierrors.StatusError {

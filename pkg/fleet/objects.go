@@ -26,7 +26,7 @@ import (
 // not block longer.
 const RequestTimeout = 15 * time.Second
 
-// FieldManager is the field manager of all writes.
+// FieldManager is the field manager of all writes, except those of CreateOnce.
 const FieldManager = "kubectl-jobs-managedby"
 
 // Objects returns a client for the objects of a resource in a namespace; "" for cluster-scoped

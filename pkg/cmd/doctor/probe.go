@@ -190,7 +190,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: workers, unreached: unreached, reach: p.flags.ReachFlags()}
 	start := p.Clock.Now()
 	util.Report(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
-	created, err := p.manager.CreateOnce(ctx, delegation.Job().Resource, job, "", nil)
+	created, err := p.manager.CreateOnce(ctx, delegation.Job().Resource, job, "", fleet.NewManager())
 	if err != nil {
 		p.refused(ctx, clean, err)
 		return

@@ -22,7 +22,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // TestHostileRun checks that errors contain only the command that restores the old Job, whatever
@@ -172,7 +171,7 @@ func TestLostAnswers(t *testing.T) {
 				case tt.isLate && r.Method == http.MethodPost && refusals == 1:
 					late := server.Create(t, jobs, replacement.New.DeepCopy())
 					server.Change(t, jobs, late.GetNamespace(), late.GetName(), func(o *unstructured.Unstructured) {
-						o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: fleet.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate}})
+						o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: r.URL.Query().Get("fieldManager"), Operation: metav1.ManagedFieldsOperationUpdate}})
 					})
 					refusals++
 					return nil

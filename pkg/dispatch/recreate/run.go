@@ -276,17 +276,15 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(r.CreationTimeout, creationTimeout))
 	defer cancel()
-	isNew := func(found *unstructured.Unstructured) bool {
-		return found.GetUID() != p.stored.GetUID() && object.OwnerOf(p.kind(), found) == object.OwnerOf(p.kind(), job)
-	}
+	manager := fleet.NewManager()
 	var passing error
 	wasUnclear, failed := false, 0
 	err = wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
 		var failure error
-		created, failure = r.Cluster.CreateOnce(ctx, p.kind().Resource, job, "", isNew)
+		created, failure = r.Cluster.CreateOnce(ctx, p.kind().Resource, job, "", manager)
 		if wasUnclear && apierrors.IsAlreadyExists(failure) {
 			// An earlier creation may have taken effect after the Job was looked for.
-			created, failure = r.findCreated(ctx, p, job, isNew, failure)
+			created, failure = r.findCreated(ctx, p, job, manager, failure)
 		}
 		unknown := (*fleet.UnknownCreationError)(nil)
 		switch {
@@ -313,7 +311,7 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 		err = passing
 	}
 	if unknown := (*fleet.UnknownCreationError)(nil); errors.As(err, &unknown) && unknown.Unread == nil {
-		return r.findCreated(ctx, p, job, isNew, err)
+		return r.findCreated(ctx, p, job, manager, err)
 	}
 	return created, err
 }
@@ -327,10 +325,10 @@ func ignoreUnread(unknown *fleet.UnknownCreationError) error {
 }
 
 // findCreated returns the Job that an earlier try has created, otherwise the error of the last try.
-func (r *Runner) findCreated(ctx context.Context, p *Replacement, job *unstructured.Unstructured, isNew func(*unstructured.Unstructured) bool, failure error) (*unstructured.Unstructured, error) {
-	found, unread := r.Cluster.Created(ctx, p.kind().Resource, job.GetNamespace(), job.GetName())
+func (r *Runner) findCreated(ctx context.Context, p *Replacement, job *unstructured.Unstructured, manager string, failure error) (*unstructured.Unstructured, error) {
+	found, unread := r.Cluster.Created(ctx, p.kind().Resource, job.GetNamespace(), job.GetName(), manager)
 	switch {
-	case found != nil && isNew(found):
+	case found != nil:
 		return found, nil
 	case unread != nil:
 		return nil, &fleet.UnknownCreationError{What: object.KindAndName(job), Err: failure, Unread: unread}
