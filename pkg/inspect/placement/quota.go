@@ -35,7 +35,7 @@ func (s *site) judgeQuota() bool {
 	s.Partial = result.partial()
 	s.show(&result)
 	s.place()
-	if s.isContradicted(result.verdict) {
+	if s.isContradicted(result.verdict, &result) {
 		return false
 	}
 	switch result.verdict {
@@ -102,25 +102,33 @@ func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all
 
 // isContradicted decides if Kueue itself reports something worse than Fits,
 // or better than Never. Kueue knows its own configuration, which is not read
-// here.
-func (s *site) isContradicted(v inspect.Verdict) bool {
+// here. What would help depends on the quota read: Kueue's message may be older.
+func (s *site) isContradicted(v inspect.Verdict, result *assignment) bool {
 	if !s.isJudged() {
 		return false
 	}
-	said := s.verdictOf(s.Wait)
-	switch {
-	case v == inspect.Fits && said == inspect.Waits, v == inspect.Never && said == inspect.Waits:
-		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read %s", s.Wait.Text(), map[inspect.Verdict]string{inspect.Fits: "it fits now", inspect.Never: "it never fits"}[v])
+	switch said := s.verdictOf(s.Wait); {
+	case v == inspect.Fits && said == inspect.Waits:
+		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it fits now", s.Wait.Text())
+		s.change(s.judgeAgain())
+	case v == inspect.Never && said == inspect.Waits:
+		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it never fits", s.Wait.Text())
+		s.suggest(result)
 	case v == inspect.Fits && said == inspect.Never:
 		s.decide(inspect.Unknown, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", s.Wait.Text())
-		s.change(inspect.PlacementChange{
-			Message: fmt.Sprintf("check that Kueue runs on %s: the quota fits, and Kueue has not judged it again", s.Context),
-			Command: kueue.ShowPods(s.Context).Shell(),
-		})
+		s.change(s.judgeAgain())
 	default:
 		return false
 	}
 	return true
+}
+
+// judgeAgain returns what to check if Kueue has not judged a request by the quota that is free now.
+func (s *site) judgeAgain() inspect.PlacementChange {
+	return inspect.PlacementChange{
+		Message: fmt.Sprintf("check that Kueue runs on %s: the quota fits, and Kueue has not judged it again", s.Context),
+		Command: kueue.ShowPods(s.Context).Shell(),
+	}
 }
 
 // isConfirmed reports whether Kueue itself agrees with a verdict that was
