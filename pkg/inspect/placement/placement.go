@@ -131,7 +131,8 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 
 // candidatesOf returns the MultiKueueClusters that may get a request from a
 // manager: those that the checks of its queue point to, as far as they could
-// be read, and the nominated ones.
+// be read, and the nominated ones. MultiKueue keeps the copy on a cluster that was removed from the
+// MultiKueueConfig, but runs no more Jobs there.
 func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload) []string {
 	k := manager.Kueue
 	var checks, names []string
@@ -144,7 +145,11 @@ func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload)
 		}
 		names = append(names, submitted.Status.Nominated...)
 	}
-	names = append(names, k.ClustersBehind(checks)...)
+	behind := k.ClustersBehind(checks)
+	if len(behind) > 0 && manager.Gaps[inspect.PartChecks] == nil && manager.Gaps[inspect.PartConfigs] == nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return !slices.Contains(behind, name) })
+	}
+	names = append(names, behind...)
 	var unique []string
 	for _, name := range names {
 		if !slices.Contains(unique, name) {

@@ -1,6 +1,8 @@
 package placement_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,5 +74,35 @@ func TestUnconnectedWorker(t *testing.T) {
 			assert.Equal(t, len(at.Changes), 1)
 			assert.Assert(t, strings.HasPrefix(at.Changes[0].Command, "kubectl --context hub describe multikueueclusters.kueue.x-k8s.io w"), at.Changes[0].Command)
 		})
+	}
+}
+
+// TestRemovedWorker checks that a worker that was removed from the MultiKueueConfig is no place for a Job, although
+// it was offered the Job before. If the configs could not be read, it may be one.
+func TestRemovedWorker(t *testing.T) {
+	for name, tt := range map[string]struct {
+		clusters string
+		unread   bool
+		want     []string
+	}{
+		"configured":           {"[other, w]", false, []string{"w", "other"}},
+		"removed":              {"[other]", false, []string{"other"}},
+		"configs not all read": {"[other]", true, []string{"w", "other"}},
+	} {
+		w := parse[world](t, simple("4"))
+		hub := hubOf(t, nil)
+		hub.Kueue.Checks = []*kueue.AdmissionCheck{parse[*kueue.AdmissionCheck](t,
+			"{metadata: {name: mk}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: mk}}}")}
+		hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: mk}, spec: {clusters: "+tt.clusters+"}}")}
+		hub.Kueue.Capacity.ClusterQueues[0].Spec.AdmissionChecks = []string{"mk"}
+		if tt.unread {
+			hub.Gaps = map[inspect.Part]error{inspect.PartConfigs: errors.New("refused")}
+		}
+		v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub, w.facts()}, nil)
+		var names []string
+		for _, p := range placement.Around(v).Judge(v.Pairs.Pairs[0], nil) {
+			names = append(names, p.Cluster)
+		}
+		assert.Check(t, slices.Equal(names, tt.want), "%s: %v", name, names)
 	}
 }

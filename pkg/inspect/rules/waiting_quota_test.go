@@ -128,3 +128,18 @@ func TestPriorityClassThatIsMissing(t *testing.T) {
 	assert.Assert(t, strings.Contains(strings.Join(found[0].Evidence, "\n"), `"urgent" not found`), "%v", found[0].Evidence)
 	assert.Assert(t, strings.Contains(found[0].Remedy, "get workloadpriorityclasses.kueue.x-k8s.io") && !strings.Contains(found[0].Remedy, "managedJobsNamespaceSelector"), found[0].Remedy)
 }
+
+// TestQuotaOnRemovedWorker checks that a Job that fits on no worker does not wait for quota of a worker that was
+// removed from the MultiKueueConfig. MultiKueue keeps the copy there, but no longer uses it.
+func TestQuotaOnRemovedWorker(t *testing.T) {
+	rule, _ := rules.ByCode("JM029")
+	edits := []edit{patch("kwok-w2", waitingWorkload, withoutQuota("WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed"))}
+	for want, edits := range map[inspect.Severity][]edit{
+		inspect.Info:  edits,
+		inspect.Error: append(edits, patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1]}}`)),
+	} {
+		found := judge(t, testCase{base: recordedNoQuota, edits: edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1, "%+v", found)
+		assert.Equal(t, found[0].Severity, want, found[0].Message)
+	}
+}
