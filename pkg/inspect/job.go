@@ -89,6 +89,9 @@ type Job struct {
 	NodeSelector string `json:"-"`
 	// HasNodeAffinity is whether a Job's Pod template has a required node affinity.
 	HasNodeAffinity bool `json:"-"`
+	// Requests are the resources that the Pods of a Job request, sorted. They are set only for a Job of
+	// MultiKueue without a queue: which queue it can use depends on them. Otherwise, they are nil.
+	Requests []string `json:"-"`
 	// Sizes are the fields of kinds other than Job that say how many Pods the object needs, by
 	// path.
 	Sizes map[string]int64 `json:"-"`
@@ -240,7 +243,7 @@ func (j *Job) DeepCopy() *Job {
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
 	c.SpecWriters = slices.Clone(j.SpecWriters)
 	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), clone(j.Controller)
-	c.WrittenAs = slices.Clone(j.WrittenAs)
+	c.WrittenAs, c.Requests = slices.Clone(j.WrittenAs), slices.Clone(j.Requests)
 	return &c
 }
 

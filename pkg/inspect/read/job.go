@@ -10,9 +10,11 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -46,6 +48,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		Controller:   metav1.GetControllerOf(o),
 		NodeSelector: k8slabels.Set(o.Spec.Template.Spec.NodeSelector).String(), HasNodeAffinity: hasNodeAffinity(o.Spec.Template.Spec.Affinity),
 	}
+	r.job.Requests = requestsOf(&r.job, &o.Spec.Template.Spec)
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = inspect.StatusWriters(o.ManagedFields)
 	} else if r.job.IsMirror() {
@@ -59,6 +62,29 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		r.job.Failure += ": " + shortIndexes(failed)
 	}
 	return r
+}
+
+// requestsOf returns the resources that the Pods of a Job of MultiKueue without a queue request, by a spec
+// that may lack the amounts; nil for other Jobs. It is also nil if they request devices by ResourceClaims:
+// Kueue's configuration says for which resource these count.
+func requestsOf(j *inspect.Job, pod *corev1.PodSpec) []string {
+	if j.ManagedBy != delegation.MultiKueue || j.Queue() != "" || len(pod.ResourceClaims) > 0 {
+		return nil
+	}
+	lists := []corev1.ResourceList{pod.Overhead}
+	for _, c := range slices.Concat(pod.InitContainers, pod.Containers) {
+		lists = append(lists, c.Resources.Requests, c.Resources.Limits)
+	}
+	if pod.Resources != nil {
+		lists = append(lists, pod.Resources.Requests, pod.Resources.Limits)
+	}
+	names := sets.New[string]()
+	for _, list := range lists {
+		for name := range list {
+			names.Insert(string(name))
+		}
+	}
+	return sets.List(names)
 }
 
 // hasNodeAffinity reports whether the affinity of a Pod excludes nodes.
@@ -98,6 +124,14 @@ func drop(o *batchv1.Job, labels []string) {
 			}
 		}
 	}
+	pod.Containers, pod.InitContainers = resourceNames(o.Spec.Template.Spec.Containers), resourceNames(o.Spec.Template.Spec.InitContainers)
+	pod.Overhead = withoutAmounts(o.Spec.Template.Spec.Overhead)
+	if r := o.Spec.Template.Spec.Resources; r != nil {
+		pod.Resources = &corev1.ResourceRequirements{Limits: withoutAmounts(r.Limits), Requests: withoutAmounts(r.Requests)}
+	}
+	for _, c := range o.Spec.Template.Spec.ResourceClaims {
+		pod.ResourceClaims = append(pod.ResourceClaims, corev1.PodResourceClaim{Name: c.Name})
+	}
 	o.Spec.Template = corev1.PodTemplateSpec{Spec: pod}
 	isKept := keepsLabel(labels)
 	maps.DeleteFunc(o.Labels, func(key, _ string) bool { return !isKept(key) })
@@ -105,6 +139,24 @@ func drop(o *batchv1.Job, labels []string) {
 	for i := range o.ManagedFields {
 		o.ManagedFields[i].FieldsV1 = nil
 	}
+}
+
+// resourceNames returns containers of which only the names of their resources are left.
+func resourceNames(containers []corev1.Container) []corev1.Container {
+	slim := make([]corev1.Container, len(containers))
+	for i := range containers {
+		r := &containers[i].Resources
+		slim[i].Resources = corev1.ResourceRequirements{Limits: withoutAmounts(r.Limits), Requests: withoutAmounts(r.Requests)}
+	}
+	return slim
+}
+
+func withoutAmounts(list corev1.ResourceList) corev1.ResourceList {
+	names := corev1.ResourceList{}
+	for name := range list {
+		names[name] = resource.Quantity{}
+	}
+	return names
 }
 
 func stateOf(o *batchv1.Job) delegation.State {

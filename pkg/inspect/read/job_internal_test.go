@@ -1,6 +1,8 @@
 package read
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -120,5 +122,26 @@ func TestLabelSets(t *testing.T) {
 		assert.DeepEqual(t, got, tt.want)
 		again := sets.of(tt.labels)
 		assert.Equal(t, reflect.ValueOf(again).Pointer(), reflect.ValueOf(got).Pointer(), "%v is not shared", tt.labels)
+	}
+}
+
+// TestRequestsOf checks that the resources of a Pod are known for a Job of MultiKueue without a queue, from
+// a list, too.
+func TestRequestsOf(t *testing.T) {
+	const job = `{"metadata": {"namespace": "ml", "name": "a"}, "spec": {"managedBy": "kueue.x-k8s.io/multikueue", "template": {"spec": %s}}}`
+	for template, want := range map[string][]string{
+		`{"containers": [{"name": "a"}]}`: {},
+		`{"containers": [{"name": "a", "resources": {"requests": {"memory": "1Gi"}, "limits": {"cpu": "1"}}}],
+			"initContainers": [{"name": "b", "resources": {"requests": {"a.io/x": "1"}}}], "overhead": {"a.io/y": "1"},
+			"resources": {"requests": {"a.io/z": "1"}}}`: {"a.io/x", "a.io/y", "a.io/z", "cpu", "memory"},
+		`{"containers": [{"name": "a"}], "resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}`: nil,
+	} {
+		var o batchv1.Job
+		assert.NilError(t, json.Unmarshal(fmt.Appendf(nil, job, template), &o))
+		list := batchv1.JobList{}
+		assert.NilError(t, decodeJobs(encode(t, &batchv1.JobList{Items: []batchv1.Job{o}}), &list))
+		assert.DeepEqual(t, readJob(jobRow(), &list.Items[0]).job.Requests, want)
+		o.Labels = map[string]string{delegation.QueueNameLabel: "gpu"}
+		assert.Assert(t, readJob(jobRow(), &o).job.Requests == nil)
 	}
 }

@@ -202,9 +202,9 @@ func objectsOf(c *fleet.Cluster, q Query, kind *delegation.Kind) cache.Source[re
 	return source
 }
 
-// Most of a Job is its Pod template, of which the model keeps what it requires of nodes. Decoding it into a few
-// hundred small objects would take most of the time and memory of a list. So it is cut out of the
-// encoded Job before decoding.
+// Most of a Job is its Pod template, of which the model keeps what it requires of nodes, and which resources it
+// requests. Decoding it into a few hundred small objects would take most of the time and memory of a list. So it
+// is cut out of the encoded Job before decoding.
 
 // fields maps the numbers of an encoded message's fields to what to cut out: the field, or
 // something in it.
@@ -229,9 +229,26 @@ func unusedFields(labels []string) fields {
 			12: {unless: delegation.IsMark},  // annotations
 			17: {within: fields{7: {}}},      // managedFields: fieldsV1
 		}},
-		// spec: template: metadata, and spec without nodeSelector and what affinity requires of nodes
-		2: {within: fields{6: {within: fields{1: {}, 2: {only: fields{7: {}, 18: {only: fields{1: {only: fields{1: {}}}}}}}}}}},
+		2: {within: fields{6: {within: fields{ // spec: template
+			1: {}, // metadata
+			2: {only: fields{ // spec
+				2:  {only: containerFields()},                // containers
+				7:  {},                                       // nodeSelector
+				18: {only: fields{1: {only: fields{1: {}}}}}, // affinity: nodeAffinity: required
+				20: {only: containerFields()},                // initContainers
+				32: {only: fields{1: {}}},                    // overhead: names
+				39: {only: fields{1: {}}},                    // resourceClaims: names
+				40: {only: containerFields()[8].only},        // resources
+			}},
+		}}}},
 	}
+}
+
+// containerFields returns the fields of an encoded container that drop keeps: the names of the resources
+// in its limits and requests.
+func containerFields() fields {
+	names := part{only: fields{1: {}}}
+	return fields{8: {only: fields{1: names, 2: names}}}
 }
 
 // field returns the last field with this number in an encoded message. The field must have a

@@ -129,7 +129,7 @@ func unprinted(j inspect.Job) inspect.Job {
 	return inspect.Job{
 		Marks: j.Marks, Generation: j.Generation, DeletedAt: j.DeletedAt, Finalizers: j.Finalizers, TTL: j.TTL,
 		StatusWriters: j.StatusWriters, SpecWrittenAt: j.SpecWrittenAt, Controller: j.Controller,
-		WrittenAs: j.WrittenAs, PodValue: j.PodValue, NodeSelector: j.NodeSelector, HasNodeAffinity: j.HasNodeAffinity,
+		WrittenAs: j.WrittenAs, PodValue: j.PodValue, NodeSelector: j.NodeSelector, HasNodeAffinity: j.HasNodeAffinity, Requests: j.Requests,
 	}
 }
 

@@ -4,6 +4,11 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 func engagementCases() []testCase {
@@ -219,5 +224,49 @@ func ownWorkerCases() []testCase {
 			patch("kwok-mgr", "MultiKueueCluster/worker2", `{metadata: {deletionTimestamp: "2026-11-20T23:40:00Z"}}`),
 		}},
 		{name: "its Secret cannot be read", code: "JM018", base: "one-worker-unusable"},
+	}
+}
+
+// TestQueueToJoin checks that a Job without a queue label gets a queue through which it can run, or the fix
+// says what is missing: a request that the queue covers, or the queue on the workers.
+func TestQueueToJoin(t *testing.T) {
+	const delete = "`kubectl --context kwok-mgr -n default delete job train`"
+	disown := "; or to run it on kwok-mgr: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by ''`"
+	recreate := func(queue string) string {
+		return "with a queue label: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue " + queue + "`"
+	}
+	only := func(resource string) edit {
+		return patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {resourceGroups: [{coveredResources: [`+resource+`], flavors: [{name: default-flavor, resources: [{name: `+resource+`, nominalQuota: 4}]}]}]}}`)
+	}
+	requests := func(resources string) edit {
+		return patch("kwok-mgr", "Job/default/train", `{spec: {template: {spec: {containers: [{name: main, image: i, resources: `+resources+`}]}}}}`)
+	}
+	other := add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {namespace: default, name: another, uid: "9"}, spec: {clusterQueue: cluster-queue}}`)
+	for name, tt := range map[string]struct {
+		edits []edit
+		want  string
+	}{
+		"it requests what the queue covers": {nil, "recreate it " + recreate("user-queue")},
+		"it requests nothing": {
+			[]edit{requests("{}")},
+			"delete it, and create it again with label kueue.x-k8s.io/queue-name=user-queue and a request for cpu or memory: " + delete + disown,
+		},
+		"it requests something else": {
+			[]edit{requests("{limits: {example.com/gpu: 1}}"), only("nvidia.com/gpu")},
+			"delete it, and create it again with label kueue.x-k8s.io/queue-name=user-queue and a request for nvidia.com/gpu: " + delete + disown,
+		},
+		"a limit is a request":       {[]edit{requests("{limits: {cpu: 1}}")}, "recreate it " + recreate("user-queue")},
+		"the queue counts Pods":      {[]edit{requests("{}"), only("pods")}, "recreate it " + recreate("user-queue")},
+		"a queue that no worker has": {[]edit{other}, "recreate it " + recreate("user-queue")},
+		"no queue exists on the workers": {
+			[]edit{other, remove("kwok-mgr", "LocalQueue/default/user-queue")},
+			"create LocalQueue default/another on kwok-w1: `printf '%s\\n' '{\"apiVersion\":\"kueue.x-k8s.io/v1beta2\",\"kind\":\"LocalQueue\",\"metadata\":{\"name\":\"another\",\"namespace\":\"default\"},\"spec\":{\"clusterQueue\":\"cluster-queue\"}}' | kubectl --context kwok-w1 create -f -`, and then recreate the Job " + recreate("another"),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := testCase{name: name, code: "JM013", base: "no-queue-name", edits: tt.edits}
+			f := findingOf(t, judge(t, c.make(t), rules.All(), 0), "JM013")
+			assert.Equal(t, f.Remedy, tt.want)
+		})
 	}
 }

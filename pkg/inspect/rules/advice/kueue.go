@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -14,8 +16,9 @@ import (
 )
 
 // DispatchingQueue returns a LocalQueue of a Job's namespace that is dispatched to workers,
-// QueuePlaceholder if there is none. It prefers queues that are not stopped. Of these, it prefers
-// a queue whose name is like that in the Job's label, and then the one that admits most Workloads.
+// QueuePlaceholder if there is none. It prefers a queue whose name is like that in the Job's label. Otherwise,
+// it prefers queues through which the Job can run, of these the queues that are not stopped, and of these the
+// one that admits most Workloads.
 func DispatchingQueue(v *view.View, s view.Submission) string {
 	return queueFor(v, s, func(isDispatched bool) bool { return isDispatched })
 }
@@ -57,27 +60,60 @@ func knownQueue(v *view.View, s view.Submission) string {
 // queueFor returns a LocalQueue of a Job's namespace that isWanted accepts.
 func queueFor(v *view.View, s view.Submission, isWanted func(isDispatched bool) bool) string {
 	queues, _ := v.LocalQueues(s.Manager, s.Job().Namespace)
-	var active, stopped []string
 	queues = slices.Clone(queues)
 	slices.SortStableFunc(queues, func(a, b *kueue.LocalQueue) int {
 		return cmp.Compare(b.Status.AdmittedWorkloads, a.Status.AdmittedWorkloads)
 	})
+	const worst = 5
+	var names [worst + 1][]string
 	for _, local := range queues {
 		if is, known := v.IsDispatched(s.Manager, local.Namespace, local.Name); !known || !isWanted(is) {
 			continue
 		}
-		if queue := v.QueueBehind(s.Manager, local.Namespace, local.Name); kueue.IsStopped(local.Spec.StopPolicy) || queue != nil && kueue.IsStopped(queue.Spec.StopPolicy) {
-			stopped = append(stopped, local.Name)
-		} else {
-			active = append(active, local.Name)
+		queue, obstacle := v.QueueBehind(s.Manager, local.Namespace, local.Name), 0
+		if kueue.IsStopped(local.Spec.StopPolicy) || queue != nil && kueue.IsStopped(queue.Spec.StopPolicy) {
+			obstacle = 1
 		}
-	}
-	for _, names := range [][]string{active, stopped} {
-		if len(names) > 0 {
-			return cmp.Or(delegation.NearestName(s.Job().Queue(), names), names[0])
+		if len(v.WorkersWithoutQueue(s.Manager, local.Namespace, local.Name)) > 0 {
+			obstacle += 2
 		}
+		if queue != nil && !MayCover(queue, s.Job()) {
+			obstacle += 2
+		}
+		names[obstacle] = append(names[obstacle], local.Name)
 	}
-	return QueuePlaceholder
+	meant := slices.Concat(names[0], names[2], names[4]) // These are not stopped.
+	if len(meant) == 0 {
+		meant = slices.Concat(names[1:]...)
+	}
+	best := append(slices.Concat(names[:]...), QueuePlaceholder)[0]
+	return cmp.Or(delegation.NearestName(s.Job().Queue(), meant), best)
+}
+
+// MayCover reports whether the Pods of a Job may request something that a ClusterQueue covers. Without
+// that, Kueue admits the Job with no flavor, to which no AdmissionCheck applies, so no worker gets it
+// (kueue: pkg/workload, AdmissionChecksForWorkload).
+func MayCover(q *kueue.ClusterQueue, j *inspect.Job) bool {
+	return j.Requests == nil || slices.ContainsFunc(q.Covered(), func(name string) bool {
+		return name == string(corev1.ResourcePods) || slices.Contains(j.Requests, name)
+	})
+}
+
+// OpenQueue returns how to create a LocalQueue on a worker that gets its Jobs, "" if one of its workers has
+// or may have it.
+func OpenQueue(v *view.View, s view.Submission, queue string) command.Prose {
+	workers := v.WorkersWithoutQueue(s.Manager, s.Job().Namespace, queue)
+	if len(workers) == 0 {
+		return ""
+	}
+	like := ""
+	if q := v.QueueBehind(s.Manager, s.Job().Namespace, queue); q != nil {
+		like = q.Name
+	}
+	w := &kueue.Workload{}
+	w.Namespace, w.Spec.QueueName = s.Job().Namespace, queue
+	wait := kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}
+	return wait.Fixes(FixTargetOf(v, workers[0], w, &wait, like))[0].Prose()
 }
 
 // ReplaceKubeconfig returns how to replace a worker's kubeconfig. by says how to make the new

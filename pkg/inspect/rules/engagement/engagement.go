@@ -78,16 +78,40 @@ func reportUnqueued(v *view.View, s view.Submission) {
 // ignores the queue label of a Job that was ever unsuspended, so the Job must be
 // recreated.
 func joinQueue(v *view.View, s view.Submission) command.Prose {
-	j, queue := s.Job(), advice.DispatchingQueue(v, s)
+	j, name := s.Job(), advice.DispatchingQueue(v, s)
+	queue, label := v.QueueBehind(s.Manager, j.Namespace, name), fmt.Sprintf("label %s=%s", delegation.QueueNameLabel, name)
 	which := ""
-	if queue == advice.QueuePlaceholder {
-		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", advice.QueuePlaceholder, j.Namespace)
+	switch {
+	case name == advice.QueuePlaceholder:
+		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", name, j.Namespace)
+	case queue != nil && !advice.MayCover(queue, j):
+		return requestCovered(queue, j, afterOpening(v, s, name, "delete %s, and create it again with %s and", label))
+	case queue != nil && j.Requests == nil && len(queue.Covered()) > 0:
+		which = fmt.Sprintf("; its Pods must request %s", resourcesOf(queue))
 	}
 	if advice.CanRecreate(j, delegation.MultiKueue) {
-		return command.Say("recreate it with a queue label: %s%s", advice.RecreateIn(j, delegation.MultiKueue, queue), which)
+		return command.Say("%s: %s%s", afterOpening(v, s, name, "recreate %s with a queue label"), advice.RecreateIn(j, delegation.MultiKueue, name), which)
 	}
-	return command.Say("delete it: %s, and create it again with label %s=%s%s", advice.DeleteJob(j), delegation.QueueNameLabel, queue, which)
+	return command.Say("%s: %s, and create it again with %s%s", afterOpening(v, s, name, "delete %s"), advice.DeleteJob(j), label, which)
 }
+
+// afterOpening returns an instruction for a Job, the first argument of its format. If the instruction uses a
+// LocalQueue that all workers lack, it first says how to create the LocalQueue on one of them.
+func afterOpening(v *view.View, s view.Submission, queue, format string, more ...any) command.Prose {
+	if open := advice.OpenQueue(v, s, queue); open != "" {
+		return command.Say("%s, and then %s", open, command.Say(format, append([]any{"the " + s.Job().Kind}, more...)...))
+	}
+	return command.Say(format, append([]any{"it"}, more...)...)
+}
+
+// requestCovered returns the remedies for a Job that requests nothing that a ClusterQueue covers. again is
+// the instruction to create it again, up to the request.
+func requestCovered(q *kueue.ClusterQueue, j *inspect.Job, again command.Prose) command.Prose {
+	return command.Say("%s a request for %s: %s; or to run it on %s: %s", again, resourcesOf(q), advice.DeleteJob(j), j.Context, advice.Disown(j))
+}
+
+// resourcesOf returns the resources that a ClusterQueue covers, for a sentence.
+func resourcesOf(q *kueue.ClusterQueue) string { return strings.Join(q.Covered(), " or ") }
 
 // reportAdmittedHere reports a Job that Kueue admitted on its own cluster,
 // where no controller runs it.
@@ -119,7 +143,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if isWithout {
 		covered := q.Covered()
 		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
-		sighting.Remedy = command.Say("delete it, and create it again with a request for %s: %s; or to run it on %s: %s", strings.Join(covered, " or "), advice.DeleteJob(j), j.Context, advice.Disown(j))
+		sighting.Remedy = requestCovered(q, j, "delete it, and create it again with")
 	}
 	v.Report(sighting)
 }
@@ -130,7 +154,8 @@ func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
 	remedy := advice.AddMultiKueueCheck(v, s.Manager, q)
 	if queue != advice.QueuePlaceholder {
-		remedy = command.Say("%s; or delete it: %s, and create it again with label %s=%s", remedy, advice.DeleteJob(j), delegation.QueueNameLabel, queue)
+		remedy = command.Say("%s; or %s: %s, and create it again with label %s=%s",
+			remedy, afterOpening(v, s, queue, "delete %s"), advice.DeleteJob(j), delegation.QueueNameLabel, queue)
 	}
 	return command.Say("%s; or to run it on %s: %s", remedy, j.Context, advice.Disown(j))
 }

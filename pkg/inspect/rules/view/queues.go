@@ -33,6 +33,28 @@ func (v *View) QueueBehind(f *inspect.Facts, namespace, localQueue string) *kueu
 	return v.lookup(f).Route(namespace, localQueue).Cluster.Object
 }
 
+// WorkersWithoutQueue returns the workers that get the Jobs of a LocalQueue, if all of them certainly lack a
+// LocalQueue of its name; otherwise nil. Only remedies depend on it, so it notes no parts: a finding
+// does not need them.
+func (v *View) WorkersWithoutQueue(manager *inspect.Facts, namespace, localQueue string) []*inspect.Facts {
+	queue := manager.Lookup().Route(namespace, localQueue).Cluster.Object
+	if queue == nil {
+		return nil
+	}
+	var workers []*inspect.Facts
+	for _, name := range manager.Kueue.ClustersBehind(queue.Checks()) {
+		worker, ok := v.Facts(v.inventory.ContextOf(manager, name))
+		if !ok || worker.Kueue == nil {
+			return nil
+		}
+		if local, err := worker.Lookup().LocalQueue(namespace, localQueue); local != nil || err != nil {
+			return nil
+		}
+		workers = append(workers, worker)
+	}
+	return workers
+}
+
 // lookup finds queues and checks of a cluster, and notes the parts that the rule reads.
 func (v *View) lookup(f *inspect.Facts) kueue.Lookup {
 	l := f.Lookup()
