@@ -47,7 +47,8 @@ func JobStates() []JobState {
 // IsFinished reports whether the Job has finished.
 func (s JobState) IsFinished() bool { return s == StateComplete || s == StateFailed }
 
-// Phrase returns the state in a few words, with the cluster that runs the Job.
+// Phrase returns the state in a few words, with the cluster that runs or ran the Job. A Job with a mirror that
+// does not run is on no cluster.
 func (t *Trace) Phrase() string {
 	where := t.places()
 	on := ""
@@ -56,10 +57,9 @@ func (t *Trace) Phrase() string {
 	}
 	switch t.State {
 	case StateBlocked:
-		if on != "" {
-			return "not running" + on
-		}
 		return "not running"
+	case StateWaiting, StateSuspended:
+		return strings.ToLower(string(t.State))
 	case StateDuplicate:
 		return "running on " + Count(len(where), "cluster") + " at once"
 	case StateOrphan:
@@ -75,7 +75,7 @@ func (t *Trace) Phrase() string {
 			return "mirror being deleted" + on
 		}
 		return "being deleted"
-	case StateRunning, StateStarting, StateFailing, StateComplete, StateFailed, StateWaiting, StateSuspended:
+	case StateRunning, StateStarting, StateFailing, StateComplete, StateFailed:
 		return strings.ToLower(string(t.State)) + on
 	}
 	return strings.ToLower(string(t.State))

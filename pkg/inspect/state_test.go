@@ -21,7 +21,7 @@ func TestPhrase(t *testing.T) {
 	}{
 		"runs once":                     {inspect.StateRunning, []inspect.TraceMirror{mirror("a", false, 2), mirror("b", true, 0)}, "running on a"},
 		"a suspended copy still runs":   {inspect.StateDuplicate, []inspect.TraceMirror{mirror("a", false, 2), mirror("b", true, 1)}, "running on 2 clusters at once"},
-		"the only mirror is suspended":  {inspect.StateWaiting, []inspect.TraceMirror{mirror("b", true, 0)}, "waiting on b"},
+		"the only mirror is suspended":  {inspect.StateWaiting, []inspect.TraceMirror{mirror("b", true, 0)}, "waiting"},
 		"the mirror is being deleted":   {inspect.StateTerminating, []inspect.TraceMirror{mirror("a", false, 0)}, "mirror being deleted on a"},
 		"starts, and has no Pods there": {inspect.StateStarting, []inspect.TraceMirror{mirror("a", false, 0)}, "starting on a"},
 	} {

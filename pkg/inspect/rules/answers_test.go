@@ -46,6 +46,16 @@ func hasFixOf(t *inspect.Trace, f *inspect.Finding) bool {
 	})
 }
 
+// TestStuckEviction checks that a Job whose eviction only a person can finish does not count as waiting, and that
+// nothing says that it is on a cluster.
+func TestStuckEviction(t *testing.T) {
+	traces := answersOf(t, testCase{base: "mirror-without-multikueue-label"}.make(t), 5*time.Minute)
+	i := slices.IndexFunc(traces, func(trace *inspect.Trace) bool { return trace.Origin != nil && trace.Origin.Name == "a16-ns" })
+	assert.Assert(t, i >= 0)
+	assert.Equal(t, traces[i].State, inspect.StateBlocked)
+	assert.Equal(t, traces[i].Summary, "not running. The Job was evicted, but its Workload still holds quota: status.active counts 2 Pods that are gone.")
+}
+
 // TestAnswersHaveFixes checks that the answer about a Job has a fix if an error about the Job has one:
 // for at least one Job of each code its own one.
 func TestAnswersHaveFixes(t *testing.T) {

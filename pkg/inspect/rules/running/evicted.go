@@ -3,6 +3,7 @@ package running
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -94,11 +95,23 @@ func evictionHangs() view.Rule {
 				if !hasPodsLeft(v, s) {
 					sighting := describeHangingEviction(s, s.Workload.Condition(kueue.Evicted))
 					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRelease, "", s.Manager.Context, sighting.Since)
+					sighting.IsStuck = isNotCopied(v, s, sighting.Since)
 					v.Report(sighting)
 				}
 			}
 		},
 	}
+}
+
+// isNotCopied reports whether the origin counts Pods although its mirrors, if any, have had none for longer than a
+// copy of the status takes. Kueue releases no quota before that count is 0.
+func isNotCopied(v *view.View, s view.Submission, evicted time.Time) bool {
+	for _, m := range s.Pair.Mirrors {
+		if at := m.Job.StatusWrittenAt; at != nil && !hadTimeToReact(v, m.Job.Context, at.Time) {
+			return false
+		}
+	}
+	return s.Job().Active > 0 && hadTimeToReact(v, s.Manager.Context, evicted)
 }
 
 // hasPodsLeft reports whether a mirror of a Job has Pods, or may have some on
@@ -126,7 +139,7 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 	j := s.Job()
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: evicted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Message: "it was evicted, but still holds quota",
+		Message: fmt.Sprintf("the %s was evicted, but its Workload still holds quota", j.Kind),
 		Evidence: []string{
 			quote.WorkloadCondition(s.Manager, s.Workload, evicted), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved),
 		},
@@ -138,7 +151,11 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 		sighting.Evidence = append(sighting.Evidence, quote.State(j))
 	}
 	if j.Active > 0 {
-		sighting.Message = fmt.Sprintf("it was evicted, but still holds quota: its origin counts %s as active that are gone", inspect.Count(int(j.Active), "Pod"))
+		are := "are"
+		if j.Active == 1 {
+			are = "is"
+		}
+		sighting.Message += fmt.Sprintf(": status.active counts %s that %s gone", inspect.Count(int(j.Active), "Pod"), are)
 		sighting.Remedy = command.Say("set status.active of the origin to 0: %s; or %s", setNoneActive(j), restartFromScratch(j))
 	}
 	return sighting

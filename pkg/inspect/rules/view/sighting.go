@@ -43,6 +43,8 @@ type Sighting struct {
 	// Awaits is the step that would end the problem, if the problem is that an actor has not taken
 	// it. If the actor is behind, JM114 reports the actor instead. It is nil for other problems.
 	Awaits *Awaited
+	// IsStuck is whether the actor of Awaits can take the step only after a person has changed something.
+	IsStuck bool
 	// MayPass is whether a controller whose actions are unknown may still end the problem. It is for
 	// problems without Awaits.
 	MayPass bool
