@@ -124,13 +124,8 @@ func drop(o *batchv1.Job, labels []string) {
 			}
 		}
 	}
-	pod.Containers, pod.InitContainers = resourceNames(o.Spec.Template.Spec.Containers), resourceNames(o.Spec.Template.Spec.InitContainers)
-	pod.Overhead = withoutAmounts(o.Spec.Template.Spec.Overhead)
-	if r := o.Spec.Template.Spec.Resources; r != nil {
-		pod.Resources = &corev1.ResourceRequirements{Limits: withoutAmounts(r.Limits), Requests: withoutAmounts(r.Requests)}
-	}
-	for _, c := range o.Spec.Template.Spec.ResourceClaims {
-		pod.ResourceClaims = append(pod.ResourceClaims, corev1.PodResourceClaim{Name: c.Name})
+	if o.Spec.ManagedBy != nil && readsRequests(*o.Spec.ManagedBy) {
+		keepRequests(&pod, &o.Spec.Template.Spec)
 	}
 	o.Spec.Template = corev1.PodTemplateSpec{Spec: pod}
 	isKept := keepsLabel(labels)
@@ -138,6 +133,22 @@ func drop(o *batchv1.Job, labels []string) {
 	maps.DeleteFunc(o.Annotations, func(key, _ string) bool { return !delegation.IsMark(key) })
 	for i := range o.ManagedFields {
 		o.ManagedFields[i].FieldsV1 = nil
+	}
+}
+
+// readsRequests reports whether the model keeps the resources that the Jobs of an owner request. Decoding
+// them for all Jobs would slow down long lists.
+func readsRequests(owner string) bool { return owner == string(delegation.MultiKueue) }
+
+// keepRequests copies what requestsOf reads.
+func keepRequests(slim, pod *corev1.PodSpec) {
+	slim.Containers, slim.InitContainers = resourceNames(pod.Containers), resourceNames(pod.InitContainers)
+	slim.Overhead = withoutAmounts(pod.Overhead)
+	if r := pod.Resources; r != nil {
+		slim.Resources = &corev1.ResourceRequirements{Limits: withoutAmounts(r.Limits), Requests: withoutAmounts(r.Requests)}
+	}
+	for _, c := range pod.ResourceClaims {
+		slim.ResourceClaims = append(slim.ResourceClaims, corev1.PodResourceClaim{Name: c.Name})
 	}
 }
 

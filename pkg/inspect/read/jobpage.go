@@ -29,8 +29,9 @@ type jobPage struct {
 	left uint64
 	// size is how many bytes of Jobs were read.
 	size int64
-	// unwanted are the fields to remove from each Job.
-	unwanted fields
+	// unwanted are the fields to remove from each Job, and unrequested those to remove from a Job whose
+	// requests are read, too.
+	unwanted, unrequested fields
 	// list has the Jobs of an answer that is not protobuf.
 	list *batchv1.JobList
 
@@ -64,7 +65,7 @@ func (c jobCollection) open(ctx context.Context, o metav1.ListOptions) (*jobPage
 }
 
 func newJobPage(body io.ReadCloser, labels []string) (*jobPage, error) {
-	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10), unwanted: unusedFields(labels)}
+	p := &jobPage{body: body, in: bufio.NewReaderSize(body, 32<<10), unwanted: unusedFields(labels, false), unrequested: unusedFields(labels, true)}
 	start, err := p.in.Peek(len(protobufPrefix))
 	if string(start) == protobufPrefix {
 		_, _ = p.in.Discard(len(protobufPrefix))
@@ -153,7 +154,13 @@ func (p *jobPage) each(visit func(*batchv1.Job)) (err error) {
 			if number != 2 {
 				return nil
 			}
-			if p.slim, err = cut(p.slim[:0], value, p.unwanted); err != nil {
+			unwanted := p.unwanted
+			if owner, err := managedBy(value); err != nil {
+				return err
+			} else if readsRequests(owner) {
+				unwanted = p.unrequested
+			}
+			if p.slim, err = cut(p.slim[:0], value, unwanted); err != nil {
 				return err
 			}
 			job.Reset()

@@ -221,8 +221,19 @@ type part struct {
 }
 
 // unusedFields returns the fields of an encoded Job that drop removes (k8s.io/api: batch/v1 and
-// meta/v1, generated.proto).
-func unusedFields(labels []string) fields {
+// meta/v1, generated.proto). withRequests is whether readsRequests is true for it.
+func unusedFields(labels []string, withRequests bool) fields {
+	pod := fields{
+		7:  {},                                       // nodeSelector
+		18: {only: fields{1: {only: fields{1: {}}}}}, // affinity: nodeAffinity: required
+	}
+	if withRequests {
+		pod[2] = part{only: containerFields()}          // containers
+		pod[20] = part{only: containerFields()}         // initContainers
+		pod[32] = part{only: fields{1: {}}}             // overhead: names
+		pod[39] = part{only: fields{1: {}}}             // resourceClaims: names
+		pod[40] = part{only: containerFields()[8].only} // resources
+	}
 	return fields{
 		1: {within: fields{ // metadata
 			11: {unless: keepsLabel(labels)}, // labels
@@ -230,18 +241,26 @@ func unusedFields(labels []string) fields {
 			17: {within: fields{7: {}}},      // managedFields: fieldsV1
 		}},
 		2: {within: fields{6: {within: fields{ // spec: template
-			1: {}, // metadata
-			2: {only: fields{ // spec
-				2:  {only: containerFields()},                // containers
-				7:  {},                                       // nodeSelector
-				18: {only: fields{1: {only: fields{1: {}}}}}, // affinity: nodeAffinity: required
-				20: {only: containerFields()},                // initContainers
-				32: {only: fields{1: {}}},                    // overhead: names
-				39: {only: fields{1: {}}},                    // resourceClaims: names
-				40: {only: containerFields()[8].only},        // resources
-			}},
+			1: {},          // metadata
+			2: {only: pod}, // spec
 		}}}},
 	}
+}
+
+// managedBy returns spec.managedBy of an encoded Job; "" if it is not set.
+func managedBy(job []byte) (owner string, err error) {
+	err = eachField(job, func(n protowire.Number, t protowire.Type, value, _ []byte) error {
+		if n != 2 || t != protowire.BytesType {
+			return nil
+		}
+		return eachField(value, func(n protowire.Number, t protowire.Type, value, _ []byte) error {
+			if n == 15 && t == protowire.BytesType {
+				owner = string(value)
+			}
+			return nil
+		})
+	})
+	return owner, err
 }
 
 // containerFields returns the fields of an encoded container that drop keeps: the names of the resources

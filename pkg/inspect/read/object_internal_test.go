@@ -150,6 +150,10 @@ func randomList(seed int64) *batchv1.JobList {
 	for range 3 {
 		var job batchv1.Job
 		f.Fill(&job)
+		if seed%2 == 0 {
+			// Its requests are read.
+			job.Spec.ManagedBy = new(string(delegation.MultiKueue))
+		}
 		list.Items = append(list.Items, job)
 	}
 	f.Fill(&list.ListMeta)
