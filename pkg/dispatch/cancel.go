@@ -203,7 +203,17 @@ func describeMirrors(on []string) string {
 	if len(on) == 1 {
 		return "its mirror on " + on[0] + " was"
 	}
-	return fmt.Sprintf("its %d mirrors on %s were", len(on), list(slices.Compact(slices.Clone(on))))
+	return fmt.Sprintf("its %d mirrors on %s were", len(on), list(withoutRepeats(on)))
+}
+
+// withoutRepeats returns each name once, in the order of their first places.
+func withoutRepeats(all []string) (names []string) {
+	for _, name := range all {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func contextsOf(clusters []*fleet.Cluster) (names []string) {

@@ -336,11 +336,9 @@ func (e *UnsearchedError) Error() string { return e.text }
 
 func contextsOfMirrors(mirrors []FoundMirror) (names []string) {
 	for _, m := range mirrors {
-		if !slices.Contains(names, m.Cluster.Context) {
-			names = append(names, m.Cluster.Context)
-		}
+		names = append(names, m.Cluster.Context)
 	}
-	return names
+	return withoutRepeats(names)
 }
 
 // chooseContext selects the context for deleting a mirror: the one that found it, or another one
