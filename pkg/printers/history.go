@@ -303,13 +303,16 @@ func byWorth(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 }
 
-func resourcesOf(j *inspect.PastJob) string {
-	if j.Resources == nil {
+func resourcesOf(j *inspect.PastJob) string { return quantities(j.Resources) }
+
+// quantities returns the quantities of resources in one cell. Without a map, they are unknown.
+func quantities(ofResources map[string]string) string {
+	if ofResources == nil {
 		return unknown
 	}
 	var parts []string
-	for _, name := range slices.SortedFunc(maps.Keys(j.Resources), byWorth) {
-		parts = append(parts, Safe(j.Resources[name]+" "+name))
+	for _, name := range slices.SortedFunc(maps.Keys(ofResources), byWorth) {
+		parts = append(parts, Safe(ofResources[name]+" "+name))
 	}
 	return absentIfEmpty(strings.Join(parts, ", "))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -314,16 +313,7 @@ func startsBy(j *queues.PendingJob, o TableOptions) string {
 	return "by " + at.Format("2006-01-02 15:04Z")
 }
 
-func requests(j *queues.PendingJob) string {
-	if j.Requests == nil {
-		return unknown
-	}
-	var parts []string
-	for _, name := range slices.SortedFunc(maps.Keys(j.Requests), byWorth) {
-		parts = append(parts, Safe(j.Requests[name]+" "+name))
-	}
-	return absentIfEmpty(strings.Join(parts, ", "))
-}
+func requests(j *queues.PendingJob) string { return quantities(j.Requests) }
 
 // PrintPending writes waiting Workloads one after the other, in a format that IsPerJob: their
 // names, or columns.
