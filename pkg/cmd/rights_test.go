@@ -86,7 +86,7 @@ func TestReadRights(t *testing.T) {
 	// Nothing is watched in a bundle, no dispatcher runs there, and it does not have the order of
 	// queues, which test/e2e reads. No recorded worker has a ClusterProfile; TestClusterProfile
 	// of pkg/inspect/read reads one. No recorded Job without a Workload names a class;
-	// TestTraceOfMissingClass has one.
+	// TestMissingClass has one.
 	unseen := []string{
 		"list leases", "get localqueues/pendingworkloads", "get clusterqueues/pendingworkloads", "get clusterprofiles",
 		"get workloadpriorityclasses", "get priorityclasses",
