@@ -58,6 +58,8 @@ var ownPhrases = map[string]string{
 	"nobody":                          "no user, no controller, none, the component",
 	"(took|takes?|taken) it (up|off)": "picked up, remove",
 	"any more":                        "no longer",
+	// Not "there is no field". The letters are those of %q, %s and %v.
+	"(it|input|output|that|which|[qsv]) is no (configuration|duration|field|index|key|list|range|run|terminal)": "is not a",
 	"in vain":                         "without effect",
 	"lets? go of":                     "releases",
 	"makes no (workload|mirror|pods)": "creates no",

@@ -48,7 +48,7 @@ func cancelled(t *testing.T, args ...string) (out, errOut string, code int, writ
 func TestCancelAsks(t *testing.T) {
 	_, errOut, code, writes := cancelled(t, "d1")
 	assert.Equal(t, code, util.ExitUsage, errOut)
-	assert.Check(t, strings.Contains(errOut, "cancel must ask before it ends dispatches, but standard input is no terminal. Confirm with --yes, or preview with --dry-run"), errOut)
+	assert.Check(t, strings.Contains(errOut, "cancel must ask before it ends dispatches, but standard input is not a terminal. Confirm with --yes, or preview with --dry-run"), errOut)
 	assert.Equal(t, len(writes), 0)
 
 	var out string

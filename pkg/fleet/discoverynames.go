@@ -36,7 +36,7 @@ func checkGroups(groups []*metav1.APIGroup) error {
 }
 
 // checkLists does the same for lists of resources, which repeat group and version. An empty group
-// and version is no path, so it is accepted.
+// and version is not a path, so it is accepted.
 func checkLists(lists []*metav1.APIResourceList) error {
 	for _, list := range lists {
 		if list.GroupVersion == "" {

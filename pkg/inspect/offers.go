@@ -147,7 +147,7 @@ type matcher struct {
 	// possible are the contexts that have each Workload that a cluster got.
 	possible map[string][]string
 	found    map[string]string
-	// proven are the clusters whose context is no guess.
+	// proven are the clusters whose context is not a guess.
 	proven sets.Set[string]
 	// alike are the clusters whose contexts may be exchanged, by each of them.
 	alike map[string][]string

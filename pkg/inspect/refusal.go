@@ -44,7 +44,7 @@ func listed(group string, resources ...string) string {
 	return text
 }
 
-// RefusalOf returns the denied resource from an error; nil if the error is no denial.
+// RefusalOf returns the denied resource from an error; nil if the error is not a denial.
 func RefusalOf(err error) *Refusal {
 	var status apierrors.APIStatus
 	if !apierrors.IsForbidden(err) || !errors.As(err, &status) || status.Status().Details == nil || status.Status().Details.Kind == "" {

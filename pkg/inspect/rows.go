@@ -89,7 +89,7 @@ func (r *Rows) Update(jobs, others []*Job) []RowChange {
 }
 
 // isSameRow reports whether two readings of a Job look the same. It ignores when the Job was last
-// written: a write that changes nothing visible is no news.
+// written: a write that changes nothing visible is not news.
 func isSameRow(a, b *Job) bool {
 	if a.Status != b.Status || !slices.Equal(a.Mirrors, b.Mirrors) {
 		return false

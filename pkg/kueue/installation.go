@@ -93,7 +93,7 @@ type Configuration struct {
 }
 
 // ParseConfiguration returns Kueue's configuration in a text. It ignores unknown fields. It returns an
-// error if the text is no configuration of Kueue.
+// error if the text is not a configuration of Kueue.
 func ParseConfiguration(text string) (*Configuration, error) {
 	var c struct {
 		Kind          string `json:"kind"`
@@ -103,7 +103,7 @@ func ParseConfiguration(text string) (*Configuration, error) {
 		return nil, err
 	}
 	if c.Kind != "Configuration" {
-		return nil, errors.New("it is no configuration of Kueue")
+		return nil, errors.New("it is not a configuration of Kueue")
 	}
 	return &c.Configuration, nil
 }

@@ -18,7 +18,7 @@ import (
 // EventLine writes an event as one line of JSON.
 func EventLine(w io.Writer, e *dispatch.Event) error {
 	encoder := json.NewEncoder(escape.JSONWriter(w))
-	// Arrows and ampersands stay readable, because this is no web page.
+	// Arrows and ampersands stay readable, because this is not a web page.
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(e)
 }

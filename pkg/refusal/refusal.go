@@ -102,7 +102,7 @@ func (t *Target) Unknown(text string) Refusal {
 }
 
 // InEvent explains the refusal of Pods by the message of a controller's event. ok is false if the message
-// reports a failure that is no rejection.
+// reports a failure that is not a rejection.
 func (t *Target) InEvent(message string) (r Refusal, ok bool) {
 	text, isRejection := message, rejection.MatchString(message)
 	if prefix := forbidden.FindStringIndex(message); prefix != nil {

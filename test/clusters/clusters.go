@@ -173,7 +173,7 @@ func (s *Set) Down() error {
 }
 
 // Remove takes down the clusters that were brought up in a directory with Keep, and removes the
-// directory. It is no error if there are none.
+// directory. It is not an error if there are none.
 func Remove(programs, dir string) error {
 	out, err := removal(programs, dir).CombinedOutput()
 	if err != nil {

@@ -114,7 +114,7 @@ func TestRecreateRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"--managed-by", ""}, 2, "standard input is no terminal"},
+		{[]string{"--managed-by", ""}, 2, "standard input is not a terminal"},
 		{[]string{"--yes"}, 2, "--managed-by is required"},
 		{[]string{"--yes", "--managed-by", "runner"}, 2, `"runner" is not a valid spec.managedBy`},
 		{[]string{"--yes", "--managed-by", "", "--queue", "q"}, 2, "--queue is for Jobs managed by kueue.x-k8s.io/multikueue"},

@@ -28,7 +28,7 @@ type wantedJobs struct {
 type namedJobs map[read.Wanted]*inspect.Tracked
 
 // findWanted finds the Jobs that names and labels choose. It returns an error for a name without a
-// Job, with the contexts that were read. A Job of an earlier reading is no error while its cluster
+// Job, with the contexts that were read. A Job of an earlier reading is not an error while its cluster
 // does not answer.
 func (named namedJobs) findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
 	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, inNamespace: inNamespace, refs: map[inspect.Ref]bool{}}

@@ -100,7 +100,7 @@ func (e Environment) Identity() string {
 	return fmt.Sprintf("%s@%s/%d-%s", user, e.Host, e.PID, rand.String(5))
 }
 
-// Terminal returns the size of the terminal of Out; ok is false if Out is no terminal.
+// Terminal returns the size of the terminal of Out; ok is false if Out is not a terminal.
 func (e Environment) Terminal() (size term.TerminalSize, ok bool) {
 	tty := term.TTY{Out: e.Out}
 	if !tty.IsTerminalOut() {
@@ -112,7 +112,7 @@ func (e Environment) Terminal() (size term.TerminalSize, ok bool) {
 	return size, true
 }
 
-// Cursor returns the width of the terminal of Out; ok is false if Out is no terminal, or one
+// Cursor returns the width of the terminal of Out; ok is false if Out is not a terminal, or one
 // whose cursor cannot be moved.
 func (e Environment) Cursor() (width int, ok bool) {
 	if name, _ := e.LookupEnv("TERM"); name == "dumb" {

@@ -21,7 +21,7 @@ func TestDisplayName(t *testing.T) {
 	}
 }
 
-// TestWantsColor: a buffer is no terminal, so auto never means colour here; the end-to-end tests
+// TestWantsColor: a buffer is not a terminal, so auto never means colour here; the end-to-end tests
 // use a terminal.
 func TestWantsColor(t *testing.T) {
 	for _, tt := range []struct {

@@ -39,14 +39,14 @@ func parseInterval(fragment string) (interval, error) {
 	first, last, isRun := strings.Cut(fragment, "-")
 	from, err := strconv.ParseUint(first, 10, 31)
 	if err != nil {
-		return interval{}, fmt.Errorf("%q is no index", fragment)
+		return interval{}, fmt.Errorf("%q is not an index", fragment)
 	}
 	if !isRun {
 		return interval{int64(from), int64(from)}, nil
 	}
 	to, err := strconv.ParseUint(last, 10, 31)
 	if err != nil || to <= from {
-		return interval{}, fmt.Errorf("%q is no run of indexes", fragment)
+		return interval{}, fmt.Errorf("%q is not a range of indexes", fragment)
 	}
 	return interval{int64(from), int64(to)}, nil
 }

@@ -13,8 +13,8 @@ func TestParseIndexes(t *testing.T) {
 		assert.Equal(t, parsed.count(), count, text)
 	}
 	for text, want := range map[string]string{
-		"3-3": "no run of indexes", "-1": "no index", "0-2-4": "no run of indexes", "1,0": "comes after", "0-2,2": "comes after",
-		"a": "no index", ",": "no index", "1, 2": "no index", "+1": "no index", "0-9999999999": "no run of indexes",
+		"3-3": "not a range of indexes", "-1": "not an index", "0-2-4": "not a range of indexes", "1,0": "comes after", "0-2,2": "comes after",
+		"a": "not an index", ",": "not an index", "1, 2": "not an index", "+1": "not an index", "0-9999999999": "not a range of indexes",
 	} {
 		_, err := parseIndexes(text)
 		assert.ErrorContains(t, err, want, text)

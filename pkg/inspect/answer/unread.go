@@ -77,7 +77,7 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 	o := q.Pair.Origin
 	a := Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
 	s := stateOf(o)
-	// A status that nothing has written is no copy.
+	// A status that nothing has written is not a copy.
 	isStarting := s == inspect.StateStarting && (o.StartTime != nil || o.StatusWrittenAt != nil)
 	says := map[bool]string{true: "Kueue says that it starts", false: "Kueue says that it runs"}[isStarting]
 	switch isCopied := s == inspect.StateRunning || isStarting; {
@@ -192,7 +192,7 @@ func (a *Answer) addNotRead(candidates []inspect.Placement) {
 }
 
 // unreadHolders returns the origins of the first holders of quota that may be orphans, and the Workloads
-// of clusters whose holders are unknown. It is nil if a holder is known that is no orphan: to wait for
+// of clusters whose holders are unknown. It is nil if a holder is known that is not an orphan: to wait for
 // that one is enough.
 func unreadHolders(all []inspect.Placement) []inspect.Unchecked {
 	var found []inspect.Unchecked

@@ -42,7 +42,7 @@ func ParseBy(text string) (By, error) {
 		return By{}, nil
 	case name == byLabel && hasLabel:
 		if len(validation.IsQualifiedName(label)) > 0 {
-			return By{}, fmt.Errorf("--by %s: %q is no key of a label, such as team or example.com/team", text, label)
+			return By{}, fmt.Errorf("--by %s: %q is not a label key, such as team or example.com/team", text, label)
 		}
 		return By{name, label}, nil
 	case name == byLabel:

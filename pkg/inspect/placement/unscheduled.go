@@ -181,7 +181,7 @@ func selects(spec *corev1.PodSpec, labels []string) bool {
 	})
 }
 
-// plain returns a quantity without a decimal suffix for thousands and more: "1k cpu" is no usual amount.
+// plain returns a quantity without a decimal suffix for thousands and more: "1k cpu" is not a usual amount.
 func plain(q resource.Quantity) string {
 	if q.Format == resource.DecimalSI && q.MilliValue()%1000 == 0 {
 		return strconv.FormatInt(q.Value(), 10)

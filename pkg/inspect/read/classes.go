@@ -72,7 +72,7 @@ func (n ClassNames) Deciding(class *placement.Class) inspect.Class {
 const mostClasses = 20
 
 // readClasses reads the classes of the listed Jobs that have no Workload: Kueue creates none if a class
-// does not exist. A denial is no gap.
+// does not exist. A denial is not a gap.
 func (r *factReader) readClasses(ctx context.Context) {
 	f := r.facts
 	if f.Gaps[inspect.PartWorkloads] != nil {
@@ -240,7 +240,7 @@ func defaultPriority(ctx context.Context, c *fleet.Cluster) (value int32, unread
 }
 
 // passClasses lists the classes that a Job may name, so that a snapshot records them. Few users may
-// list them, so a denial is no gap.
+// list them, so a denial is not a gap.
 func (r *factReader) passClasses(ctx context.Context) {
 	for _, resource := range []schema.GroupVersionResource{
 		r.resource("workloadpriorityclasses"), priorityClasses(), runtimeClasses(),

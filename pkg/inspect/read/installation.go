@@ -36,7 +36,7 @@ func (r *factReader) readInstallation(ctx context.Context) {
 }
 
 // readRelease reads the version of Kueue's controller and where it runs. Nothing depends on it, so a
-// failure is no gap.
+// failure is not a gap.
 func (r *factReader) readRelease(ctx context.Context) {
 	r.wg.Go(func() {
 		if found, _ := findInstallation(ctx, r.cluster); found != nil {

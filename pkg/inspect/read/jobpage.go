@@ -210,7 +210,7 @@ func (p *jobPage) tag() (protowire.Number, uint64, error) {
 	case err != nil:
 		return 0, 0, malformed(err)
 	case kind != protowire.BytesType || number < protowire.MinValidNumber || length > p.left:
-		return 0, 0, malformed(errors.New("it is no field of a list"))
+		return 0, 0, malformed(errors.New("it is not a field of a list"))
 	}
 	return number, length, nil
 }

@@ -120,7 +120,7 @@ func (r *factReader) readConfig(ctx context.Context) {
 }
 
 // readAddress reads the address of a MultiKueueCluster. A missing or wrong Secret or ClusterProfile
-// is no gap, because the MultiKueueCluster's own condition reports it.
+// is not a gap, because the MultiKueueCluster's own condition reports it.
 func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster) error {
 	if profile := c.ProfileName(); profile != "" {
 		address, err := addressInProfile(ctx, r.cluster, profile)
@@ -190,7 +190,7 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	})
 }
 
-// readOtherQueues reads the LocalQueues of a namespace. They only improve a fix, so a denial is no gap.
+// readOtherQueues reads the LocalQueues of a namespace. They only improve a fix, so a denial is not a gap.
 func (r *factReader) readOtherQueues(ctx context.Context, namespace string) {
 	var found []*kueue.LocalQueue
 	err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) { found = append(found, q) })

@@ -23,7 +23,7 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	if r.hasKueue() {
 		r.readPastWorkloads(ctx, w.Jobs, past)
 		r.wg.Go(func() {
-			// A denial is no gap: the Workloads name the clusters that they were dispatched to.
+			// A denial is not a gap: the Workloads name the clusters that they were dispatched to.
 			_ = listObjects(ctx, c, r.resource("multikueueclusters"), "", metav1.ListOptions{}, func(*struct{}) { past.IsManager = true })
 		})
 		r.wg.Go(func() {
@@ -111,7 +111,7 @@ func (h heldSets) one(all []kueue.FlavorQuantity) []kueue.FlavorQuantity {
 }
 
 // readRetention reads how long Kueue keeps finished Workloads. Few users may read that, so a denial
-// is no error.
+// is not an error.
 func readRetention(ctx context.Context, c *fleet.Cluster) inspect.Retention {
 	home := kueue.HomeIn("")
 	config, err := readConfiguration(ctx, c, home.Namespace, home.ConfigMap)

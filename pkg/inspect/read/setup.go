@@ -121,7 +121,7 @@ func (n *listedNode) node() *podfit.Node {
 	}
 }
 
-// readSite reads what a cluster has for Pods: all nodes, and some namespaces. A denial is no gap.
+// readSite reads what a cluster has for Pods: all nodes, and some namespaces. A denial is not a gap.
 func (r *factReader) readSite(ctx context.Context, namespaces []string) {
 	site := &inspect.Environment{Namespaces: map[string]*inspect.Namespace{}}
 	r.store(func() { r.facts.Environment = site })

@@ -185,7 +185,7 @@ func (r *factReader) readWorkloadsByUID(ctx context.Context, uids sets.Set[strin
 			r.pickWorkloads(ctx, c, uids.Difference(known))
 			return nil
 		}
-		// If others may not be read, that is no gap of the object itself.
+		// If others may not be read, that is not a gap of the object itself.
 		_ = listObjects(ctx, r.cluster, r.resource("workloads"), "", metav1.ListOptions{}, func(w *kueue.Workload) {
 			if uid := string(w.UID); uids.Has(uid) && !known.Has(uid) {
 				r.store(func() { r.facts.Kueue.Workloads = append(r.facts.Kueue.Workloads, w) })
@@ -211,7 +211,7 @@ func (r *factReader) pickWorkloads(ctx context.Context, c *inspect.Capacity, uid
 		if !ok {
 			continue
 		}
-		// As above, a denial is no gap of the object itself.
+		// As above, a denial is not a gap of the object itself.
 		if w, err := Get[kueue.Workload](ctx, r.cluster, r.resource("workloads"), place.Namespace, place.Name); err == nil && w != nil && string(w.UID) == uid {
 			keep(w)
 		}

@@ -56,7 +56,7 @@ func CanConfirm(in io.Reader, yes bool, dryRun, reason string) error {
 	if dryRun != DryRunNone || yes || (term.TTY{In: in}).IsTerminalIn() {
 		return nil
 	}
-	return &util.UsageError{Err: fmt.Errorf("%s, but standard input is no terminal. Confirm with --yes, or preview with --dry-run", reason)}
+	return &util.UsageError{Err: fmt.Errorf("%s, but standard input is not a terminal. Confirm with --yes, or preview with --dry-run", reason)}
 }
 
 // Confirm asks a question, and returns an error unless the answer is yes. A signal ends the wait.

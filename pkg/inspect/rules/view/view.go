@@ -266,7 +266,7 @@ func (v *View) ContextOf(f *inspect.Facts, cluster string) string {
 	return v.inventory.ContextOf(f, cluster)
 }
 
-// IsContextProven reports whether the result of ContextOf is no guess.
+// IsContextProven reports whether the result of ContextOf is not a guess.
 func (v *View) IsContextProven(f *inspect.Facts, cluster string) bool {
 	v.CanRead(f, inspect.PartSecrets)
 	return v.inventory.IsContextProven(f, cluster)
