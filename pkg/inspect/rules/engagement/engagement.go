@@ -104,10 +104,10 @@ func afterOpening(v *view.View, s view.Submission, queue, format string, more ..
 	return command.Say(format, append([]any{"it"}, more...)...)
 }
 
-// requestCovered returns the remedies for a Job that requests nothing that a ClusterQueue covers. again is
+// requestCovered returns the remedy for a Job that requests nothing that a ClusterQueue covers. again is
 // the instruction to create it again, up to the request.
 func requestCovered(q *kueue.ClusterQueue, j *inspect.Job, again command.Prose) command.Prose {
-	return command.Say("%s a request for %s: %s; or to run it on %s: %s", again, resourcesOf(q), advice.DeleteJob(j), j.Context, advice.Disown(j))
+	return command.Say("%s a request for %s: %s", again, resourcesOf(q), advice.DeleteJob(j))
 }
 
 // resourcesOf returns the resources that a ClusterQueue covers, for a sentence.
@@ -143,7 +143,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if isWithout {
 		covered := q.Covered()
 		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
-		sighting.Remedy = requestCovered(q, j, "delete it, and create it again with")
+		sighting.Remedy = command.Say("%s; or to run it on %s: %s", requestCovered(q, j, "delete it, and create it again with"), j.Context, advice.Disown(j))
 	}
 	v.Report(sighting)
 }
