@@ -18,9 +18,10 @@ import (
 // Class has the effects of the classes that a request names, on one cluster.
 type Class struct {
 	// Priority is that of a WorkloadPriorityClass or, without one, of a
-	// PriorityClass. PriorityUnread says why it is unknown.
+	// PriorityClass. PriorityUnread says why it is unknown. IsNamed is whether the request names the class.
 	Priority       int32
 	PriorityUnread string
+	IsNamed        bool
 	// Runtime is the RuntimeClass, nil if the request names none or it was not read. RuntimeUnread says
 	// why it was not read.
 	Runtime       *nodev1.RuntimeClass
@@ -74,6 +75,13 @@ func (r *Request) classed(context string) *Request {
 	with := *r
 	with.Rank.Priority, with.priorityUnread = class.Priority, class.PriorityUnread
 	return &with
+}
+
+// hasUnreadClass reports whether a request names a class that decides its priority, and that was not read.
+func (r *Request) hasUnreadClass() bool {
+	return r.priorityUnread != "" && slices.ContainsFunc(slices.Collect(maps.Values(r.Checked)), func(c *Checked) bool {
+		return c.Class != nil && c.Class.IsNamed
+	})
 }
 
 // withOverhead returns the request with the overhead of RuntimeClasses on a cluster, which

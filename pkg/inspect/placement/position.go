@@ -72,6 +72,9 @@ func (s *site) place() {
 	if s.capacity.Gaps[inspect.PartClaims] != nil || s.capacity.Gaps[inspect.PartQueues] != nil {
 		return
 	}
+	if s.own == nil && s.request.hasUnreadClass() && len(s.queue.Line) > 0 {
+		return // Its priority decides.
+	}
 	ahead := s.ahead()
 	mine := s.rank().UID
 	of := len(s.queue.Line)

@@ -1,7 +1,6 @@
 package read
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -131,6 +130,7 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (placement.Class, error) {
 		var class placement.Class
 		class.Priority, class.PriorityUnread, class.Missing = priorityOf(ctx, c, names)
+		class.IsNamed = names.deciding() != (inspect.ClassName{})
 		switch {
 		case names.Priority == "":
 		case names.WorkloadPriority == "" && !names.MayGetDefault:
@@ -142,6 +142,9 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 			class.Runtime, class.RuntimeUnread = classNamed[nodev1.RuntimeClass](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
 			if class.Runtime == nil && class.RuntimeUnread == "" {
 				class.RuntimeUnread = "RuntimeClass " + names.Runtime + " was not found"
+				if names.InSnapshot {
+					class.RuntimeUnread = unrecorded(ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
+				}
 			}
 		}
 		return class, nil
@@ -151,7 +154,7 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 		class := a.Value
 		if a.Err != nil {
 			why := "its classes could not be read: " + kubecontext.InContext(a.Context, "", a.Err).Message()
-			class = placement.Class{PriorityUnread: why}
+			class = placement.Class{PriorityUnread: why, IsNamed: names.deciding() != (inspect.ClassName{})}
 			if names.Runtime != "" {
 				class.RuntimeUnread = why
 			}
@@ -198,7 +201,19 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 	case unread == "" && !names.InSnapshot:
 		return 0, "", names.deciding()
 	}
-	return 0, cmp.Or(unread, decides.Kind+" "+decides.Name+" was not found"), missing
+	if unread == "" {
+		unread = unrecorded(ctx, c, resource, decides.Kind, decides.Name)
+	}
+	return 0, unread, missing
+}
+
+// unrecorded says why a snapshot lacks a class. It may have none of the kind, although they exist.
+func unrecorded(ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) string {
+	err := listObjects(ctx, c, r, "", metav1.ListOptions{}, func(*struct{}) {})
+	if resource, isSnapshot := kubecontext.NotRecorded(err); isSnapshot {
+		return fmt.Sprintf("%s %s is unknown: the snapshot has no %s; record it again", kind, name, resource)
+	}
+	return fmt.Sprintf("%s %s was not found", kind, name)
 }
 
 // defaultClass returns the WorkloadPriorityClass that Kueue's webhook gives to objects that name none: the
