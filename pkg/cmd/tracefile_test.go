@@ -102,8 +102,14 @@ func TestTraceOfFileOutput(t *testing.T) {
 	assert.NilError(t, os.WriteFile(mine, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, _ = run(t, "trace", "-f", mine, "--from", quotaFleet)
 	assert.Assert(t, strings.Contains(out, "Nothing runs it until you dispatch it.") && strings.Contains(out, "dispatch -f "+mine+" -n default --to CONTEXT"), out)
-	out, _, _ = run(t, "trace", "-f", plain, "--queue", "q", "--from", quotaFleet)
-	assert.Assert(t, strings.Contains(out, "Fits on east now."), out)
+	// In the queue, Kueue's webhook gives it to MultiKueue, which gets it only with a request that the queue covers.
+	out, _, code = run(t, "trace", "-f", plain, "--queue", "q", "--from", quotaFleet)
+	assert.Assert(t, strings.Contains(out, "Would never run. hub: requests nothing that ClusterQueue main covers (cpu)"), out)
+	assert.Equal(t, code, util.ExitFindings)
+	requests := filepath.Join(t.TempDir(), "requests.yaml")
+	assert.NilError(t, os.WriteFile(requests, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: plain}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}}}"), 0o600))
+	out, _, _ = run(t, "trace", "-f", requests, "--queue", "q", "--from", quotaFleet)
+	assert.Assert(t, strings.Contains(out, "Fits on east and west now."), out)
 }
 
 func TestTraceFileUsage(t *testing.T) {

@@ -30,7 +30,7 @@ const (
 	StateOrphan JobState = "Orphan"
 	// StateTemplate means that the object does not run itself; other objects are created from it.
 	StateTemplate JobState = "Template"
-	// StateNotSubmitted means that the Job is on no cluster.
+	// StateNotSubmitted means that the Job of a manifest was not submitted. Another one of its name may exist.
 	StateNotSubmitted JobState = "NotSubmitted"
 	// StateUnknown means that the objects read do not show the state.
 	StateUnknown JobState = "Unknown"

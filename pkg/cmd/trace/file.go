@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -68,20 +67,17 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list := inspect.NewTraceList()
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
-		for context, class := range read.Classes(ctx, f, o.classNames(m.Object, &requests[i])) {
-			requests[i].Check(context).Class = &class
-		}
+		o.checkClasses(ctx, f, inventory, &m, &requests[i])
 		o.checkServed(ctx, f, inventory, m.Object, &requests[i])
+		checkSyntax(inventory, m.Object, &requests[i])
 		if len(existing) == 0 {
-			o.checkNames(ctx, f, inventory, m.Object, &requests[i])
+			existing = o.checkNames(ctx, f, inventory, m.Object, &requests[i])
 		}
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t)
-		if len(existing) > 0 {
-			t.Message = strings.TrimSpace(fmt.Sprintf("A %s of this name exists on %s. As a new one: %s", m.kind, strings.Join(existing, ", "), t.Message))
-		}
+		o.nameExisting(t, &m, existing)
 		checkOwner(t, m.file)
 		o.adviseDispatch(t, &requests[i], m.file)
 		list.Items = append(list.Items, *t)
@@ -206,41 +202,6 @@ func rejects(f *fleet.Fleet, name string, job *unstructured.Unstructured, err er
 	})
 }
 
-// tryCreate makes a dry run of creating a Job in contexts, and returns the contexts that have a Job of this
-// name. There, it tries one with a generated name.
-func tryCreate(ctx context.Context, f *fleet.Fleet, job *unstructured.Unstructured, contexts []string) (tried map[string]read.Tried, existing []string) {
-	tried = read.TryCreate(ctx, f, job, contexts)
-	for _, name := range contexts {
-		if apierrors.IsAlreadyExists(tried[name].Err) {
-			existing = append(existing, name)
-		}
-	}
-	if len(existing) > 0 {
-		another := job.DeepCopy()
-		another.SetName("")
-		another.SetGenerateName(job.GetName() + "-")
-		maps.Copy(tried, read.TryCreate(ctx, f, another, existing))
-	}
-	return tried, existing
-}
-
-// classNames returns the classes that a Job names, which determine what servers would add. Kueue's webhook
-// may name one, which a dry run has shown.
-func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
-	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != "", MayGetDefault: len(r.Tried()) == 0}
-	for _, tried := range r.Tried() {
-		names.WorkloadPriority = cmp.Or(names.WorkloadPriority, tried.PriorityClass)
-	}
-	for i := range r.PodSets {
-		spec := &r.PodSets[i].Template.Spec
-		names.Priority = cmp.Or(names.Priority, spec.PriorityClassName)
-		if spec.RuntimeClassName != nil {
-			names.Runtime = cmp.Or(names.Runtime, *spec.RuntimeClassName)
-		}
-	}
-	return names
-}
-
 // nameOf returns the name of an object, or the prefix of its generated name.
 func nameOf(o *unstructured.Unstructured) string {
 	return cmp.Or(o.GetName(), o.GetGenerateName())
@@ -265,11 +226,15 @@ func (o *traceOptions) asSubmitted(object *unstructured.Unstructured, namespace 
 // request returns the placement request of an object of a manifest in a namespace. For kinds other than Job, the
 // requested resources are unknown, because their controllers determine them.
 func (o *traceOptions) request(object *unstructured.Unstructured, namespace string) (placement.Request, error) {
-	queue := o.submitTo
-	if marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations()); queue == "" && marks != nil {
-		queue = marks.Queue
+	label := ""
+	if marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations()); marks != nil {
+		label = marks.Queue
 	}
-	r := placement.Request{Namespace: namespace, Queue: queue, Owner: ownerOf(object)}
+	queue := cmp.Or(o.submitTo, label)
+	r := placement.Request{Namespace: namespace, Queue: queue, Owner: ownerOf(object), Label: label}
+	if o.submitTo != "" {
+		r.QueueFlag = "--queue"
+	}
 	if object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return r, nil
 	}
@@ -278,7 +243,7 @@ func (o *traceOptions) request(object *unstructured.Unstructured, namespace stri
 		return r, err
 	}
 	of := placement.OfJob(job, queue)
-	of.Namespace, of.Owner = r.Namespace, r.Owner
+	of.Namespace, of.Owner, of.QueueFlag, of.Label = r.Namespace, r.Owner, r.QueueFlag, r.Label
 	return of, nil
 }
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -57,6 +58,38 @@ func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspe
 		r.Check(context).Quotas = all
 	}
 	o.noteUnread(v, unread, func(context string) string { return "whether the ResourceQuotas of " + context + " allow the Job" })
+}
+
+// checkClasses reads the classes that a Job names. If the one that decides its priority could not be read, it
+// says so: its place in queues is unknown then.
+func (o *traceOptions) checkClasses(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, m *planned, r *placement.Request) {
+	unread := ""
+	for context, class := range read.Classes(ctx, f, o.classNames(m.Object, r)) {
+		r.Check(context).Class = &class
+		if facts := v.Facts(context); class.IsNamed && facts != nil && facts.Err == nil && !facts.NoKueue {
+			unread = max(unread, class.PriorityUnread)
+		}
+	}
+	if unread != "" {
+		util.Report(o.ErrOut, "note: the place of %s in queues is not estimated: %s", delegation.Named(m.kind, r.Namespace, m.name), unread)
+	}
+}
+
+// classNames returns the classes that a Job names, which determine what servers would add. Kueue's webhook
+// may name one, which a dry run has shown.
+func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {
+	names := read.ClassNames{WorkloadPriority: object.GetLabels()[delegation.PriorityClassLabel], InSnapshot: o.flags.From != "", MayGetDefault: len(r.Tried()) == 0}
+	for _, tried := range r.Tried() {
+		names.WorkloadPriority = cmp.Or(names.WorkloadPriority, tried.PriorityClass)
+	}
+	for i := range r.PodSets {
+		spec := &r.PodSets[i].Template.Spec
+		names.Priority = cmp.Or(names.Priority, spec.PriorityClassName)
+		if spec.RuntimeClassName != nil {
+			names.Runtime = cmp.Or(names.Runtime, *spec.RuntimeClassName)
+		}
+	}
+	return names
 }
 
 // noteSnapshot reports what is checked for no object of a file, because snapshots lack it.

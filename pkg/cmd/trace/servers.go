@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
+	syntax "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -16,36 +18,67 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// checkServed adds which clusters do not serve the kind of an object. It reports what it cannot check.
+// checkServed finds clusters that do not serve the version of an object, which therefore refuse it. API servers
+// serve the known versions of built-in kinds.
 func (o *traceOptions) checkServed(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
 	gv := object.GroupVersionKind().GroupVersion()
-	if _, isKnown := delegation.KindOf(object.GroupVersionKind()); !isKnown || isBuiltIn(gv) {
+	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
+	known := kind.GroupVersionKind().GroupVersion()
+	if !isKnown || isBuiltIn(gv) && gv == known {
 		return
 	}
 	unserved, unread := read.WithoutVersion(ctx, f, gv)
+	without := unserved
+	if gv != known {
+		without, _ = read.WithoutVersion(ctx, f, known)
+	}
 	for context := range unserved {
-		r.Check(context).Refused = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), gv)
+		checked := r.Check(context)
+		checked.Refused = fmt.Sprintf("it does not serve %s of %s", object.GetKind(), gv)
+		if !without.Has(context) {
+			checked.RefusedFix = "set apiVersion to " + known.String()
+		}
 	}
 	o.noteUnread(v, unread, func(context string) string {
 		return fmt.Sprintf("whether %s serves %s of %s", context, object.GetKind(), gv)
 	})
 }
 
-// isBuiltIn reports whether every API server serves a group. A 404 for it is another program's.
 func isBuiltIn(gv schema.GroupVersion) bool { return scheme.Scheme.IsGroupRegistered(gv.Group) }
 
-// checkNames adds which clusters have an object of the name of a new one: MultiKueue cannot create a
-// mirror there. It reports what it cannot check.
-func (o *traceOptions) checkNames(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
-	kind, isKnown := delegation.KindOf(object.GroupVersionKind())
-	if !isKnown || object.GetName() == "" || o.flags.From != "" {
+// checkSyntax notes where API servers would refuse the name of an object, unless they have shown that in a dry
+// run. The names of Jobs are labels of their Pods, too (kubernetes: pkg/apis/batch/validation).
+func checkSyntax(v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
+	field, name, faults := "metadata.name", object.GetName(), []string(nil)
+	if name == "" {
+		field, name = "metadata.generateName", object.GetGenerateName()
+		faults = validation.NameIsDNSSubdomain(name, true)
+	} else if faults = validation.NameIsDNSSubdomain(name, false); len(faults) == 0 && object.GroupVersionKind() == delegation.Job().GroupVersionKind() {
+		faults = podFaults(object, name)
+	}
+	if len(faults) == 0 || name == "" {
 		return
 	}
-	taken, _, unread := read.Presence(ctx, f, kind.Resource, types.NamespacedName{Namespace: r.Namespace, Name: object.GetName()})
-	for context := range taken {
-		r.Check(context).IsTaken = true
+	for _, at := range placement.Entries(v, r) {
+		if checked := r.Check(at.Context); checked.As == nil && checked.Refused == "" {
+			checked.Refused = fmt.Sprintf("%s %q is invalid: %s", field, name, faults[0])
+			checked.RefusedFix = "change " + field
+		}
 	}
-	o.noteUnread(v, unread, func(context string) string {
-		return fmt.Sprintf("whether %s has a %s of this name", context, object.GetKind())
-	})
+}
+
+// podFaults says why Pods of a batch Job cannot carry its name.
+func podFaults(job *unstructured.Unstructured, name string) []string {
+	hasOwnLabels, _, _ := unstructured.NestedBool(job.Object, "spec", "manualSelector")
+	mode, _, _ := unstructured.NestedString(job.Object, "spec", "completionMode")
+	completions, _, _ := unstructured.NestedInt64(job.Object, "spec", "completions")
+	var faults []string
+	if !hasOwnLabels {
+		faults = syntax.IsValidLabelValue(name)
+	}
+	if mode == string(batchv1.IndexedCompletion) && completions > 0 && len(faults) == 0 {
+		// The name and an index are the host name of a Pod.
+		faults = syntax.IsDNS1123Label(fmt.Sprintf("%s-%d", name, completions-1))
+	}
+	return faults
 }

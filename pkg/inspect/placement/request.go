@@ -30,6 +30,9 @@ type Request struct {
 	Owner delegation.Owner
 	// LabelsField is the field of its manifest with the Job's labels, "" for metadata.labels.
 	LabelsField string
+	// QueueFlag is the flag that gives its queue instead of the label in its manifest, "" if none does.
+	// Label is the queue in the label then.
+	QueueFlag, Label string
 	// OwnerField is the field that names its owner, "" for spec.managedBy.
 	OwnerField string
 	// PodSets are its Pods, nil if unknown.
@@ -54,6 +57,8 @@ type Checked struct {
 	// tried; otherwise nil. Refused is why the cluster refuses it, "" if it does not.
 	As      *Request
 	Refused string
+	// RefusedFix says what to change so that the cluster does not refuse it, "" if that is unknown.
+	RefusedFix string
 	// IsTaken is whether the cluster has another object of its name.
 	IsTaken bool
 	// Lacking has the objects that its Pods need and the cluster lacks, such as "ServiceAccount robot".

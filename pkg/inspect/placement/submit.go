@@ -23,6 +23,9 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 		if checked.Refused != "" {
 			p := inspect.NewPlacement(f.Context)
 			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, here), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+checked.Refused
+			if checked.RefusedFix != "" {
+				p.Changes = append(p.Changes, inspect.PlacementChange{Message: checked.RefusedFix})
+			}
 			all = append(all, *p)
 			continue
 		}
@@ -72,15 +75,23 @@ func isManager(f *inspect.Facts, r *Request) bool {
 	return hasCapacity(f) && len(candidatesOf(f, r, nil)) > 0
 }
 
-// defaulted returns the request with the queue that Kueue on a cluster gives to
-// objects without a queue label. isTried is whether the cluster itself has
-// shown that, in a dry run.
+// defaulted returns the request with what Kueue's webhook on a cluster sets when it is created: a queue, if it
+// has no queue label, and MultiKueue as its owner, if it names no other one and its queue has a check of
+// MultiKueue (kueue: pkg/controller/jobframework/defaults.go). isTried is whether the cluster itself has
+// shown that, in a dry run. Of the kinds without known Pods, some have no owner.
 func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
-	if r.Queue != "" || isTried || !hasDefaultQueue(f, r.Namespace) {
+	if isTried || !hasCapacity(f) {
 		return r
 	}
 	with := *r
-	with.Queue = DefaultQueue
+	if r.Queue == "" && hasDefaultQueue(f, r.Namespace) {
+		with.Queue = DefaultQueue
+	}
+	if r.Owner.IsBuiltIn() && r.PodSets != nil && with.Queue != "" {
+		if q := queueOf(f, &with); q != nil && f.LookupAll().MultiKueue(q).Object != nil {
+			with.Owner = delegation.MultiKueue
+		}
+	}
 	return &with
 }
 
@@ -156,7 +167,7 @@ func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Fac
 		}
 		other := *r
 		other.Queue = q.Name
-		if verdicts[q.Name] = Overall(a.through(manager, &other, nil, false)); verdicts[q.Name] != inspect.Never {
+		if verdicts[q.Name] = Overall(a.through(manager, other.defaulted(manager, false), nil, false)); verdicts[q.Name] != inspect.Never {
 			names = append(names, q.Name)
 		}
 	}
@@ -167,9 +178,20 @@ func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Fac
 		return cmp.Or(rank(verdicts[a])-rank(verdicts[b]), cmp.Compare(a, b))
 	})
 	name := cmp.Or(delegation.NearestName(r.Queue, names), names[0])
-	change := inspect.PlacementChange{Message: fmt.Sprintf("use LocalQueue %s: set label %s=%s", name, delegation.QueueNameLabel, name)}
-	if r.LabelsField != "" {
-		change.Message += " in " + r.LabelsField
+	own.Changes = append([]inspect.PlacementChange{{Message: fmt.Sprintf("use LocalQueue %s: %s", name, r.setQueue(name))}}, own.Changes...)
+}
+
+// setQueue returns how to give a request that is not submitted another queue.
+func (r *Request) setQueue(name string) string {
+	if r.QueueFlag != "" && r.Label == name {
+		return fmt.Sprintf("omit %s, or set it to %s", r.QueueFlag, name)
 	}
-	own.Changes = append([]inspect.PlacementChange{change}, own.Changes...)
+	text := fmt.Sprintf("set label %s=%s", delegation.QueueNameLabel, name)
+	if r.LabelsField != "" {
+		text += " in " + r.LabelsField
+	}
+	if r.QueueFlag != "" {
+		text += ", and omit " + r.QueueFlag
+	}
+	return text
 }
