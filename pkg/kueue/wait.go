@@ -346,7 +346,7 @@ func reasonTexts() map[WaitReason]string {
 		ReasonClusterQueueMissing: "its ClusterQueue does not exist", ReasonClusterQueueInactive: "its ClusterQueue is inactive",
 		ReasonNamespaceExcluded: "its ClusterQueue does not select its namespace", ReasonMisconfigured: "invalid resource requests",
 		ReasonDevicesUnresolved: "Kueue cannot count its devices", ReasonOnHold: "its own controller holds it",
-		ReasonDeactivated: "a user deactivated its Workload", ReasonTimedOut: "ran for its maximum execution time",
+		ReasonDeactivated: "a user deactivated its Workload", ReasonTimedOut: "stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)",
 		ReasonRequeueLimit: "its Pods were not ready in time too often", ReasonEvictedOnManager: "MultiKueue withdrew it",
 		ReasonDeactivatedByKueue: "Kueue deactivated its Workload", ReasonInadmissible: "Kueue cannot queue it",
 	}

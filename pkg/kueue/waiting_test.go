@@ -252,15 +252,15 @@ func TestWaiting(t *testing.T) {
 			spec: inactive, conditions: condition("QuotaReserved", "False", "Deactivated", "The workload is deactivated") +
 				condition("Evicted", "True", "AdmissionCheck", retried) + condition("Requeued", "False", "AdmissionCheck", retried) +
 				condition("DeactivationTarget", "True", "MaximumExecutionTimeExceeded", "exceeding the maximum execution time"),
-			want: kueue.ReasonTimedOut, kind: permanent, text: "ran for its maximum execution time",
+			want: kueue.ReasonTimedOut, kind: permanent, text: "stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)",
 		},
 		"timed out": {
 			spec: inactive, conditions: condition("Evicted", "True", "DeactivatedDueToMaximumExecutionTimeExceeded", "The workload is deactivated due to exceeding the maximum execution time"),
-			want: kueue.ReasonTimedOut, kind: permanent, text: "ran for its maximum execution time",
+			want: kueue.ReasonTimedOut, kind: permanent, text: "stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)",
 		},
 		"about to time out": {
 			conditions: reserved + condition("DeactivationTarget", "True", "MaximumExecutionTimeExceeded", "exceeding the maximum execution time"),
-			want:       kueue.ReasonTimedOut, kind: permanent, text: "ran for its maximum execution time",
+			want:       kueue.ReasonTimedOut, kind: permanent, text: "stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)",
 		},
 		"requeued too often": {
 			spec: inactive, conditions: condition("Evicted", "True", "DeactivatedDueToRequeuingLimitExceeded", "The workload is deactivated due to exceeding the maximum number of re-queuing retries"),

@@ -34,7 +34,7 @@ func TestLiveKueue(t *testing.T) {
 			"many-edits-one-timed-out", "a03-label", "JM136", "lost label kueue.x-k8s.io/multikueue-origin",
 			"kubectl --context kwok-w1 -n default label job a03-label kueue.x-k8s.io/multikueue-origin=multikueue",
 		},
-		{"many-edits-one-timed-out", "a20-met", "JM124", "ran for its maximum execution time", "kubectl --context kwok-mgr -n default delete job a20-met"},
+		{"many-edits-one-timed-out", "a20-met", "JM124", "stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)", "kubectl --context kwok-mgr -n default delete job a20-met"},
 		{
 			"many-edits-one-timed-out", "a18-wlm", "JM129", "counts 2 Pods as active that are gone",
 			`kubectl --context kwok-mgr -n default patch job a18-wlm --subresource=status --type=merge -p '{"status":{"active":0,"ready":0}}'`,

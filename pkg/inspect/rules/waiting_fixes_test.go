@@ -85,7 +85,7 @@ func TestTimedOut(t *testing.T) {
 	rule, _ := rules.ByCode("JM124")
 	found := judge(t, testCase{base: "deactivated", edits: []edit{timedOut}}.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1)
-	assert.Equal(t, found[0].Message, "Job default/train: ran for its maximum execution time")
+	assert.Equal(t, found[0].Message, "Job default/train: stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)")
 	assert.Equal(t, found[0].Severity, inspect.Warning)
 	assert.Equal(t, found[0].Remedy, "delete it: "+quoted("kubectl --context kwok-mgr -n default delete job train")+", and then create it again with a longer kueue.x-k8s.io/max-exec-time-seconds")
 }
