@@ -299,6 +299,15 @@ func TestCollectedByKueue(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && !strings.Contains(f.Remedy, "start Kueue"), f.Remedy)
 }
 
+// TestSuspendedOrphan checks that a suspended orphan is not called running.
+func TestSuspendedOrphan(t *testing.T) {
+	rule, _ := rules.ByCode("JM053")
+	heldBack := patch("kwok-w2", "Job/train", "{spec: {suspend: true}, status: {active: 0, ready: 0}}")
+	down := testCase{base: "origin-deleted-controller-down", later: 3 * time.Minute, edits: []edit{heldBack, dyingWorkload()}}
+	f := judge(t, down.make(t), []rules.Rule{rule}, time.Minute)[0]
+	assert.Equal(t, f.Message, "Job default/train: orphan on kwok-w2, suspended: its origin is gone, and Kueue on kwok-mgr seems down")
+}
+
 // TestKueueDown checks that a mirror that Kueue had to delete with its origin is an orphan, and
 // that its first fix is a Kueue that runs.
 func TestKueueDown(t *testing.T) {

@@ -82,6 +82,8 @@ func (s *stray) title() string {
 	switch {
 	case s.job.Status.IsFinished():
 		return fmt.Sprintf("orphan on %s, finished", s.worker.Context)
+	case s.job.Status == delegation.Suspended:
+		return fmt.Sprintf("orphan on %s, suspended", s.worker.Context)
 	case s.job.Row().IsJob() || s.job.Status == delegation.Running:
 		return fmt.Sprintf("orphan on %s, running", s.worker.Context)
 	default:
