@@ -7,9 +7,9 @@ type JobState string
 
 // The states of Jobs.
 const (
-	// StateRunning means that the Pods run.
+	// StateRunning means that the Pods run, and some are ready.
 	StateRunning JobState = "Running"
-	// StateStarting means that a cluster runs the Job, but its Pods do not run yet.
+	// StateStarting means that a cluster runs the Job, but none of its Pods runs and is ready.
 	StateStarting JobState = "Starting"
 	// StateFailing means that a cluster runs the Job, but its Pods have failed and none runs.
 	StateFailing JobState = "Failing"

@@ -126,6 +126,7 @@ func (q *Question) Answer() Answer {
 		a = q.waiting()
 	}
 	q.explain(&a)
+	q.addEnd(&a, running)
 	a.Message = strings.TrimSpace(a.Message + " " + a.unknownOrigin)
 	q.addOwnPreemption(&a)
 	q.addFixes(&a)

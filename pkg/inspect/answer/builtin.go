@@ -95,8 +95,11 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 		return
 	}
 	pods := f.PodsOf(j)
-	if slices.ContainsFunc(pods, (*inspect.Pod).IsRunning) {
+	if n := count(pods, (*inspect.Pod).IsRunning); n > 0 {
 		a.State = inspect.StateRunning
+		if isWithoutReady(j) {
+			a.notReady(n, pods, j)
+		}
 		if n := count(pods, (*inspect.Pod).IsLost); n > 0 {
 			a.Reason = inspect.ReasonPods
 			a.Message = fmt.Sprintf("%s The nodes of %d of %d Pods on %s no longer exist.", progress(j), n, len(pods), j.Context)
@@ -118,6 +121,22 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 	if len(pods) > 0 {
 		a.addShortage(f, j)
 	}
+}
+
+// notReady says that some Pods of a Job run, although its status counts none that is ready: the status decides, as
+// in ls.
+func (a *Answer) notReady(running int, pods []*inspect.Pod, j *inspect.Job) {
+	run := "run"
+	if running == 1 {
+		run = "runs"
+	}
+	a.State, a.Reason = inspect.StateStarting, inspect.ReasonPods
+	a.Message = fmt.Sprintf("%d of %d Pods on %s %s", running, len(pods), j.Context, run)
+	if slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.Ready }) {
+		a.Message += "."
+		return
+	}
+	a.Message += ", but none is ready."
 }
 
 // addShortage adds how many Pods of a Job cannot be created, and why.

@@ -40,6 +40,17 @@ func (q *Question) addFailed(a *Answer) {
 	a.Message = strings.TrimSpace(fmt.Sprintf("%s It ran on %s; MultiKueue deletes its Pods and their logs there.", a.Message, place))
 }
 
+// addEnd adds why the mirror of a Job failed, if the answer has another reason: the origin does not say it.
+func (q *Question) addEnd(a *Answer, mirrors []inspect.Mirror) {
+	o := q.Pair.Origin
+	if len(mirrors) == 0 || a.State != inspect.StateFailed || o == nil || o.Status.IsFinished() {
+		return
+	}
+	if why := failure(mirrors[0].Job); !strings.Contains(a.Message, why) {
+		a.Message = strings.TrimSpace(a.Message + " " + why)
+	}
+}
+
 // addFailing adds to the answer for a Job that runs or starts which of its Pods failed or restarted. If
 // none runs, the Job is failing.
 func (q *Question) addFailing(a *Answer, j *inspect.Job) {

@@ -109,6 +109,9 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	case !a.State.IsFinished():
 		q.podsOf(&a, j, q.Trace.Hops)
 	}
+	if a.State.IsFinished() {
+		a.Message = strings.Join(strings.Fields("Its mirror is "+string(j.Status)+". "+failure(j)+" "+progress(j)), " ")
+	}
 	if a.Message == "" {
 		a.Message = progress(j)
 	}

@@ -79,6 +79,52 @@ func TestPods(t *testing.T) {
 	}
 }
 
+// TestNotReady checks that a Job of which the status counts no ready Pod is starting, as its status Pending says.
+func TestNotReady(t *testing.T) {
+	for name, tt := range map[string]struct {
+		status  delegation.Status
+		ready   int32
+		isReady bool
+		state   inspect.JobState
+		message string
+	}{
+		"none is ready":   {delegation.Pending, 0, false, inspect.StateStarting, "1 of 1 Pods on hub runs, but none is ready."},
+		"not yet counted": {delegation.Pending, 0, true, inspect.StateStarting, "1 of 1 Pods on hub runs."},
+		"ready":           {delegation.Running, 1, true, inspect.StateRunning, "The built-in Job controller runs it on hub."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			job := &inspect.Job{
+				Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
+				ManagedBy: delegation.BuiltIn, Status: tt.status, Parallelism: ptr.To(int32(1)), Active: 1, Ready: &tt.ready,
+			}
+			pod := &inspect.Pod{UID: "r", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "Running", Ready: tt.isReady}
+			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: []*inspect.Pod{pod}}
+			trace := Trace(inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil), inspect.Pair{Origin: job})
+			assert.Equal(t, trace.State, tt.state)
+			assert.Equal(t, trace.Message, tt.message)
+		})
+	}
+}
+
+// TestFailedMirror checks that the answer says why a mirror failed, if the origin does not.
+func TestFailedMirror(t *testing.T) {
+	origin := &inspect.Job{Context: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1", ManagedBy: delegation.MultiKueue, Status: delegation.Running}
+	mirror := &inspect.Job{
+		Context: "w", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "2", ManagedBy: delegation.BuiltIn,
+		Status: delegation.Failed, Failure: "BackoffLimitExceeded: too many failures",
+	}
+	hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{origin}}
+	worker := &inspect.Facts{Context: "w", ClusterUID: "w", Jobs: []*inspect.Job{mirror}}
+	v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub, worker}, nil)
+	p := inspect.Pair{Origin: origin, Mirrors: []inspect.Mirror{{Job: mirror, Relation: inspect.ByMultiKueue, Current: true}}}
+	trace := Trace(v, p)
+	assert.Equal(t, trace.State, inspect.StateFailed)
+	assert.Assert(t, strings.HasPrefix(trace.Message, "Its mirror is Failed. BackoffLimitExceeded: too many failures. "), trace.Message)
+	trace.Findings = []inspect.Finding{{Code: "JM110", Severity: inspect.Error, Message: "Job ml/train: its mirror is Failed", Jobs: []inspect.Ref{inspect.RefOf(origin)}}}
+	Fill(Question{Inventory: v, Pair: p, Trace: trace})
+	assert.Assert(t, strings.HasSuffix(trace.Message, ". BackoffLimitExceeded: too many failures."), trace.Message)
+}
+
 // TestYoungFix checks that the first lines for a Job whose Pods find no node have the fix of a young
 // finding, if no node is at fault.
 func TestYoungFix(t *testing.T) {
