@@ -91,7 +91,7 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 	var latest time.Time
 	for _, p := range pods {
 		latest = view.Latest(latest, p.CreationTimestamp.Time)
-		if p.Phase == corev1.PodSucceeded || p.Phase == corev1.PodFailed {
+		if !p.IsOpen() {
 			continue
 		}
 		unfinished++
@@ -99,7 +99,7 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 		if slices.Contains(unconfirmed, p) {
 			o.unconfirmed = unconfirmed
 		}
-		if isHindered(p) || o.unconfirmed != nil || o.isSlow && (o.isWarned || v.Age(j.Context, o.since) >= creationTime) {
+		if o.keepsFromRunning(v, j, p) {
 			waiting = append(waiting, o)
 		}
 	}
@@ -116,6 +116,12 @@ func obstacleOf(v *view.View, j *inspect.Job) *obstacle {
 		return missingPods(v, f, j, latest)
 	}
 	return nil
+}
+
+// keepsFromRunning reports whether the obstacle certainly keeps a Pod of a mirror from running.
+func (b *obstacle) keepsFromRunning(v *view.View, j *inspect.Job, p *inspect.Pod) bool {
+	isTooSlow := b.isSlow && (b.isWarned || v.Age(j.Context, b.since) >= creationTime)
+	return isHindered(p) || b.unconfirmed != nil || isTooSlow
 }
 
 // obstacleFor returns what may keep a Pod from starting.
