@@ -70,16 +70,17 @@ func rerun(t *testing.T, page string) (string, int) {
 	return strings.Join(fresh, "\n"), examples
 }
 
+// run returns what a terminal shows of a command: its output and its notes.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
-	var out, errOut bytes.Buffer
+	var screen bytes.Buffer
 	code := cmd.Run(util.Environment{
-		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut},
+		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &screen, ErrOut: &screen},
 		Program:   "kubectl-jobs_managedby",
 		Args:      args,
 		LookupEnv: func(string) (string, bool) { return "", false },
 		Clock:     clock.RealClock{},
 	})
-	assert.Assert(t, code == 0 || code == 3, "%v: %s", args, errOut.String())
-	return out.String()
+	assert.Assert(t, code == 0 || code == 3, "%v: %s", args, screen.String())
+	return screen.String()
 }
