@@ -23,7 +23,7 @@ func benchmarks() []string {
 	return []string{"ls", "line", "twenty", "waiting", "history", "dispatch", "kinds", "completion"}
 }
 
-const head = `# How fast it is
+const head = `# Speed and memory
 
 <!-- Written by "make bench": change test/bench, not this page. -->
 
@@ -32,7 +32,7 @@ memory, requests or delays. Compare ratios, not times: times depend on the machi
 processors as the plugin. If a goal is not met, the reason is below its table.
 
 The load shows how busy the machine was. If nothing else runs, the API servers and the plugin cause a load of 5 to 7 on
-two processors. If it was higher, ratios of times are chance, and only memory counts.
+two processors. If the load was higher, ignore the ratios of times; compare only memory.
 `
 
 func main() {

@@ -151,7 +151,7 @@ func (b *bench) overLine(set *clusters.Set, plugin, file string, jobs int) error
 		return err
 	}
 	return figures.Save(file, figures.Section{
-		Title: "ls over a slow line", How: fmt.Sprintf("%d Jobs of about 3.5 kB behind toxiproxy; medians of %d runs, taken in turn.", jobs, b.runs), Figures: figs,
+		Title: "ls over a slow line", How: fmt.Sprintf("%d Jobs of about 3.5 kB behind toxiproxy, a proxy that slows connections down; medians of %d runs, taken in turn.", jobs, b.runs), Figures: figs,
 	})
 }
 
