@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
 )
@@ -155,7 +156,7 @@ Tests compare the roles with the requests that the commands send, except for ` +
 		}
 		b.WriteString("\n\n| resource | verbs | scope | without it |\n|---|---|---|---|\n")
 		for _, r := range t.Rights {
-			fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s%s |\n", r.Resource, onlyNames(r), strings.Join(r.Verbs, ", "), scopeName(r.Scope), r.Without, needed(r))
+			fmt.Fprintf(&b, "| `%s`%s | %s | %s | %s%s |\n", kubecontext.ResourceName(r.Resource), onlyNames(r), strings.Join(r.Verbs, ", "), scopeName(r.Scope), r.Without, needed(r))
 		}
 		apply := command.Of("kubectl", "apply", "-f", "rbac/"+t.Name+".yaml").Shell()
 		scopes := []grantScope{{"In one namespace", func(g grant) command.Command { return g.inOne }}, {"In all namespaces", func(g grant) command.Command { return g.inAll }}}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // IsAnswer reports whether an error is an answer of an API server or a kubelet, and not a missing
@@ -108,20 +109,23 @@ func FailedWebhook(err error) (webhook, cause string) {
 	return m[1], m[2]
 }
 
+// ResourceName returns a resource as kubectl names it. A subresource stays behind the group: "pods/log",
+// "jobs.batch/status".
+func ResourceName(r schema.GroupResource) string {
+	resource, subresource, _ := strings.Cut(r.Resource, "/")
+	name := schema.GroupResource{Group: r.Group, Resource: resource}.String()
+	if subresource != "" {
+		name += "/" + subresource
+	}
+	return name
+}
+
 // ShortRefusals shortens what API servers say about missing rights, wherever it is in a text: "dev may not
 // list jobs.batch in namespace ml".
 func ShortRefusals(text string) string {
 	return refusal.ReplaceAllStringFunc(text, func(whole string) string {
 		d, _ := DenialIn(whole)
-		// A subresource stays behind its resource: "pods/log", "jobs.batch/status".
-		resource, sub, hasSub := strings.Cut(d.Resource, "/")
-		if d.Group != "" {
-			resource += "." + d.Group
-		}
-		if hasSub {
-			resource += "/" + sub
-		}
-		short := d.User + " may not " + d.Verb + " " + resource
+		short := d.User + " may not " + d.Verb + " " + ResourceName(schema.GroupResource{Group: d.Group, Resource: d.Resource})
 		switch {
 		case d.Namespace != "":
 			short += " in namespace " + d.Namespace
