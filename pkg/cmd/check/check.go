@@ -103,7 +103,7 @@ not be checked.`,
 }
 
 func (f *checkFlags) addTo(cmd *cobra.Command) {
-	f.AddListFlags(cmd)
+	f.AddListFlags(cmd, "check Jobs")
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query): check the Jobs whose origin or mirror matches")

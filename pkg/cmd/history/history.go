@@ -53,9 +53,11 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 what it used. The latest is first. history reads all contexts of the kubeconfig, unless
 you choose some.
 
-  LOST       run time lost to evictions
   WAITED     time from creation to last admission, minus LOST
   RAN        time from last admission to the end
+  EVICTED    how often the Job was evicted
+  LOST       run time lost to evictions
+  RESULT     how the Job ended
   RESOURCES  quota on the manager that all Pods of the Job had together
 
 With --by, there is one row for each group:

@@ -71,7 +71,7 @@ several. Everything else goes to standard error.`,
 		Example: strings.ReplaceAll(`  # The logs of a Job, wherever it runs
   NAME logs train -n ml
 
-  # Follow it, over retries and other clusters, until it has ended
+  # Follow it, through retries and moves to other clusters, until it has ended
   NAME logs train -n ml -f
 
   # The last ten minutes of all containers of its Pods

@@ -114,7 +114,7 @@ long it has done so; none if no process copies the status.`,
 }
 
 func (f *listFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
-	f.AddListFlags(cmd)
+	f.AddListFlags(cmd, "list")
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as in kubectl get")

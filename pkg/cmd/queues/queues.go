@@ -51,7 +51,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "Show quota, usage and pending Jobs of Kueue's queues",
 		Long: `Show quota, usage and pending Jobs of Kueue's queues: one row for each ClusterQueue,
 flavor and resource. A cohort has rows of its own, and its members are below them. NAME
-is a ClusterQueue or a cohort or, with --namespace or -A, a LocalQueue.
+is a ClusterQueue or cohort. With --namespace or -A, it is a LocalQueue.
 
   NOMINAL   the queue's own quota
   BORROWED  the part of USED above the queue's own quota
@@ -76,8 +76,8 @@ With --summary, there is one row for each cluster and resource:
   KUEUE          version of its controller, if you may read its Deployment
   TOTAL          nominal quota of all queues
   RUNNING        admitted Workloads that have the resource
-  WAITING        Workloads that are not admitted; on a manager, also those that
-                 have quota and wait for a worker
+  WAITING        Workloads that are not admitted; on a manager, also Workloads
+                 with quota that wait for a worker
   LARGEST-FIT    largest request that fits now into one ClusterQueue and flavor
   LAST-ADMITTED  age of the last admission among running Workloads
 

@@ -110,7 +110,7 @@ something that was not read, such as the requests of other kinds.`,
 }
 
 func (f *traceFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
-	f.AddNamespacesFlag(cmd, "look")
+	f.AddNamespacesFlag(cmd, "trace Jobs")
 	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()

@@ -72,9 +72,9 @@ func (f *GlobalFlags) AddNamespacesFlag(cmd *cobra.Command, verb string) {
 	Describe(cmd, ForObjects, nil, "all-namespaces")
 }
 
-// AddListFlags adds the flags that choose what to list.
-func (f *GlobalFlags) AddListFlags(cmd *cobra.Command) {
-	f.AddNamespacesFlag(cmd, "list")
+// AddListFlags adds the flags that choose what to read. verb is what the command does with it.
+func (f *GlobalFlags) AddListFlags(cmd *cobra.Command, verb string) {
+	f.AddNamespacesFlag(cmd, verb)
 	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
 }
 
