@@ -33,12 +33,12 @@ func TestTraceFileDefaults(t *testing.T) {
 		want    string
 	}{
 		"defaults":          {code: 201, verdict: inspect.Never},
-		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, want: "is judged without the defaults and webhooks of hub: you may not create jobs there"},
+		"without the right": {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch is forbidden: User "x" cannot create resource "jobs"`, ""), verdict: inspect.Fits, want: "is checked without the defaults and webhooks of hub: you may not create jobs there"},
 		"a quota":           {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `jobs.batch "small" is forbidden: exceeded quota: q, requested: count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1`, "small"), verdict: inspect.Fits, want: "exceeded quota: q"},
 		"a webhook":         {code: 403, answer: fmt.Sprintf(status, "Forbidden", 403, `admission webhook "policy" denied the request: no team`, ""), verdict: inspect.Never},
 		"a bad request":     {code: 400, answer: fmt.Sprintf(status, "BadRequest", 400, `admission webhook "policy" denied the request: no team`, ""), verdict: inspect.Never},
 		"no dry runs":       {code: 400, answer: fmt.Sprintf(status, "BadRequest", 400, `admission webhook "policy" does not support dry run`, ""), verdict: inspect.Fits, want: "does not support dry run"},
-		"a proxy":           {code: 403, answer: "log in first", verdict: inspect.Fits, want: "is judged without the defaults and webhooks of hub: "},
+		"a proxy":           {code: 403, answer: "log in first", verdict: inspect.Fits, want: "is checked without the defaults and webhooks of hub: "},
 		"invalid":           {code: 422, answer: fmt.Sprintf(status, "Invalid", 422, `Job.batch "small" is invalid: spec: no`, "small"), verdict: inspect.Never},
 		"a broken webhook":  {code: 500, answer: fmt.Sprintf(status, "InternalError", 500, `failed calling webhook`, ""), verdict: inspect.Fits, want: "failed calling webhook"},
 	} {

@@ -184,11 +184,11 @@ func (o *traceOptions) applyDefaults(ctx context.Context, f *fleet.Fleet, v *ins
 		case apierrors.IsNotFound(err):
 			// The namespace does not exist, which is reported.
 		case kubecontext.IsRightMissing(err):
-			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, nameOf(job), name)
+			util.Report(o.ErrOut, "note: Job %s/%s is checked without the defaults and webhooks of %s: you may not create jobs there", r.Namespace, nameOf(job), name)
 		case rejects(f, name, job, err):
 			r.Check(name).Refused = kubecontext.Objection(err)
 		default:
-			util.Report(o.ErrOut, "note: Job %s/%s is judged without the defaults and webhooks of %s: %s", r.Namespace, nameOf(job), name, kubecontext.InContext(name, "", err).Message())
+			util.Report(o.ErrOut, "note: Job %s/%s is checked without the defaults and webhooks of %s: %s", r.Namespace, nameOf(job), name, kubecontext.InContext(name, "", err).Message())
 		}
 	}
 	return existing
