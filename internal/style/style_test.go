@@ -67,11 +67,16 @@ var ownPhrases = map[string]string{
 	"no more":                         "no longer",
 	"of ours":                         "of dispatch, of this plugin",
 	"puts? it out":                    "evicts",
+	"over (retries|multikueue's)":     "through",
 	"see (that|to)":                   "check that",
 	"take it back":                    "withdraw it, undo it",
 	"the kueue manager":               "Kueue on CONTEXT",
 	"their like":                      "similar kinds",
 	"waits? since":                    "has waited since",
+
+	// A fix stands alone in an alert, and after steps about other objects.
+	"(delete|restore|end|start|set) it:? (%|to %|from scratch: %)": "delete the KIND",
+	"(and|then|,) create it again(,|$)":                            "create the KIND again",
 }
 
 // packages are the directories whose string literals are checked, with those below them.

@@ -106,8 +106,8 @@ func (c *Canceller) prepare(ctx context.Context, events *Recorder, k delegation.
 		return nil, nil, fmt.Errorf("context %q: %s not found. Name the namespace with -n", ref.Context, ref.WithKind())
 	}
 	if owner := object.OwnerOf(k, origin); owner != c.Owner {
-		return nil, nil, command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end it: %s",
-			ref.WithKind(), owner, c.Owner, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
+		return nil, nil, command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end the %s: %s",
+			ref.WithKind(), owner, c.Owner, k.Kind, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
 	ref.UID = string(origin.GetUID())
 	x = &cancellation{Canceller: c, events: events, kind: k, ref: ref}

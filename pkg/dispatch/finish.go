@@ -253,7 +253,7 @@ func (t *task) leaveUnanswered(e EventType) {
 	on := t.worker.Context
 	switch e {
 	case OriginDeleted:
-		t.record(Warned, command.Say(late, on, command.Say("If the mirror appears, delete it: %s",
+		t.record(Warned, command.Say(late, on, command.Say("Delete the mirror if it appears: %s",
 			t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))))
 		return
 	case Completed, JobFailed, Cancelled:

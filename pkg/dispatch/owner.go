@@ -36,5 +36,5 @@ func checkOwner(k delegation.Kind, r Ref, before delegation.Owner, origin *unstr
 
 // keepsRunning returns how to delete the mirror of an origin that has another owner now.
 func keepsRunning(c *fleet.Cluster, k delegation.Kind, mirror Ref) command.Prose {
-	return command.Say("The mirror on %s keeps running; delete it: %s", c.Context, c.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
+	return command.Say("The mirror on %s keeps running. Delete the mirror: %s", c.Context, c.Kubectl(mirror.Namespace, "delete", command.KindName(k), mirror.Name))
 }

@@ -70,7 +70,7 @@ func TestCancelAfterOwnerChanged(t *testing.T) {
 			var changed *ownerChangedError
 			assert.Assert(t, errors.As(err, &changed), "%v", err)
 			assert.ErrorContains(t, err, "jobset ml/train: spec.managedBy changed to built-in, so it was not ended")
-			advice := "The mirror on there keeps running; delete it: `kubectl --context there -n ml delete jobsets.jobset.x-k8s.io train`"
+			advice := "The mirror on there keeps running. Delete the mirror: `kubectl --context there -n ml delete jobsets.jobset.x-k8s.io train`"
 			assert.Equal(t, strings.Contains(err.Error(), advice), hasMirror, "%v", err)
 			assert.Equal(t, there.Get(k.Resource, "ml", "train") != nil, hasMirror)
 		})

@@ -85,7 +85,7 @@ func TestEndWithUnclearMirror(t *testing.T) {
 		{name: "cancelled before it arrives", end: finish, want: Cancelled, remedy: "Run cancel in a minute", keepsLease: true},
 		{name: "cancelled during --new-mirror before it arrives", end: finish, known: "gone-uid", want: Cancelled, remedy: "Run cancel in a minute", keepsLease: true},
 		{name: "deleted", end: gone, lands: true, want: OriginDeleted},
-		{name: "deleted before it arrives", end: gone, want: OriginDeleted, remedy: "delete it: `kubectl --context there -n ml delete job small`"},
+		{name: "deleted before it arrives", end: gone, want: OriginDeleted, remedy: "Delete the mirror if it appears: `kubectl --context there -n ml delete job small`"},
 		{name: "another dispatcher has it", end: abort, want: Aborted, remedy: "Run the same command again", keepsLease: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

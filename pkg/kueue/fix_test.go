@@ -155,7 +155,7 @@ func TestFixEveryReason(t *testing.T) {
 // TestFixTimedOut checks that no fix activates a Workload that Kueue
 // deactivates again at once.
 func TestFixTimedOut(t *testing.T) {
-	const longer = "delete the Job, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
+	const longer = "delete the Job, and create the Job again with a longer kueue.x-k8s.io/max-exec-time-seconds"
 	target := targetOf(t, "")
 	wait := kueue.Wait{Reason: kueue.ReasonTimedOut}
 	assert.Assert(t, strings.HasPrefix(fixesOf(&wait, target), longer+"\nrun it again for as long as before: kubectl"))

@@ -25,7 +25,7 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
 		return []command.Fix{
-			s.fixByCreation("", "create it again with a longer "+maxExecutionLabel),
+			s.fixByCreation("", " with a longer "+maxExecutionLabel),
 			fixBy(activate, "run it again for as long as before"),
 		}
 	case ReasonRequeueLimit:
@@ -44,29 +44,29 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
-		return []command.Fix{s.fixByCreation("", "create it again with a longer "+maxExecutionLabel)}
+		return []command.Fix{s.fixByCreation("", " with a longer "+maxExecutionLabel)}
 	case ReasonEvictedOnManager:
 		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
 	case ReasonRequeueLimit:
-		return []command.Fix{s.fixByCreation("find why its Pods were not ready in time, then ", "create it again")}
+		return []command.Fix{s.fixByCreation("find why its Pods were not ready in time, then ", "")}
 	default:
-		return []command.Fix{fixBy(s.describe(), "resolve what Kueue reports, then delete the Job and create it again")}
+		return []command.Fix{fixBy(s.describe(), "resolve what Kueue reports, then delete the Job and create the Job again")}
 	}
 }
 
 // fixByCreation returns the fix of a Workload whose Job must be created again, after a condition. The Job
 // still exists. A copy belongs to a mirror, and the user must create the origin again.
-func (s FixTarget) fixByCreation(condition, create string) command.Fix {
+func (s FixTarget) fixByCreation(condition, change string) command.Fix {
 	owner := metav1.GetControllerOf(s.Workload)
 	if owner == nil || s.Workload.Labels[delegation.MultiKueueOriginLabel] != "" {
-		return fix("%sdelete the Job, and %s", condition, create)
+		return fix("%sdelete the Job, and create the Job again%s", condition, change)
 	}
 	kind := strings.ToLower(owner.Kind)
 	if row, ok := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
 		kind = command.KindName(row)
 	}
-	f := fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", kind, owner.Name), "%sdelete it", condition)
-	f.Then = []command.Step{{Text: create, Command: []string{}}}
+	f := fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", kind, owner.Name), "%sdelete the %s", condition, owner.Kind)
+	f.Then = []command.Step{{Text: "create the " + owner.Kind + " again" + change, Command: []string{}}}
 	return f
 }
 

@@ -173,7 +173,7 @@ func (t *Target) plugins() []plugin {
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(r *Refusal, m []string) {
 			of(r, "Namespace", "", m[1], "is being deleted")
-			r.Remedy = command.Say("%s, then create it again, or choose another namespace", t.kubectl("", "wait", "--for=delete", "namespace", m[1]))
+			r.Remedy = command.Say("%s, then create the namespace again, or choose another namespace", t.kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(r *Refusal, m []string) {
 			r.IsSentence, r.Message = true, fmt.Sprintf("a LimitRange rejects %s: %s", t.Rejected, strings.Trim(m[0], "[]"))

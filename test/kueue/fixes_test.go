@@ -162,6 +162,13 @@ func TestFixes(t *testing.T) {
 	}
 }
 
+// createsAgain reports whether a user must create the object again to complete a fix.
+func createsAgain(x command.Fix) bool {
+	return slices.ContainsFunc(x.Then, func(s command.Step) bool {
+		return len(s.Command) == 0 && strings.HasPrefix(s.Text, "create the ")
+	})
+}
+
 // awaitFix waits for the first fix of a finding that its command completes, and that differs from
 // the last one that was run.
 func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fix) {
@@ -173,7 +180,7 @@ func awaitFix(t *testing.T, ns, code string, last *command.Fix) (fix *command.Fi
 		for i := range list.Items {
 			f := &list.Items[i]
 			found += fmt.Sprintf("%s %s: %s: %s\n", f.Code, f.Name, f.Message, f.Remedy)
-			k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) && !strings.Contains(x.Text, "create it again") })
+			k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) && !createsAgain(x) })
 			if f.Code == code && k >= 0 && (last == nil || f.Fixes[k].Shell() != last.Shell()) {
 				fix = &f.Fixes[k]
 				return true, nil

@@ -181,7 +181,7 @@ func (o *dispatchOptions) complete(kind delegation.Kind, job *unstructured.Unstr
 	case managedBy == "":
 		return unstructured.SetNestedField(job.Object, string(o.owner), kind.ManagedBy...)
 	case owner != o.owner:
-		return fmt.Errorf("%s %s has %s: %s. Set it to %s, or remove it", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.owner)
+		return fmt.Errorf("%s %s has %s: %s. Set %[3]s to %[5]s, or remove it", strings.ToLower(kind.Kind), job.GetName(), path, managedBy, o.owner)
 	}
 	return nil
 }

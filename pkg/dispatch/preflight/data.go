@@ -102,7 +102,7 @@ func (c *check) checkData(ctx context.Context, ref reference) (found []Problem, 
 		return c.missingData(ctx, ref, p)
 	case onWorker.deleting && !ref.optional:
 		p.Message = fmt.Sprintf("is being deleted, and %s needs it", ref.by)
-		p.Remedy = command.Say("%s, then create it again", c.worker.Kubectl(c.namespace(), "wait", "--for=delete", strings.ToLower(ref.kind), ref.name))
+		p.Remedy = command.Say("%s, then create the %s again", c.worker.Kubectl(c.namespace(), "wait", "--for=delete", strings.ToLower(ref.kind), ref.name), ref.kind)
 		return []Problem{p}, false
 	case onWorker.copiedFor == "":
 		return lacksKeys(c.worker, c.namespace(), ref, onWorker, p), false
@@ -201,7 +201,7 @@ func (c *check) sharedData(ctx context.Context, ref reference, onWorker data, p 
 	case !original.exists:
 		p.Blocking = false
 		p.Message = fmt.Sprintf("was copied for another %s and is deleted with its mirror; it no longer exists on %s", c.kind.Kind, c.origin.Context)
-		p.Remedy = command.Say("create it again: %s", c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
+		p.Remedy = command.Say("create the %s again: %s", ref.kind, c.worker.Kubectl(c.namespace(), "create").With(creation(ref)...))
 	case original.digest != onWorker.digest:
 		p.Message = fmt.Sprintf("was copied from %s earlier, and the original has changed since", c.origin.Context)
 		p.Remedy = dependency.HowToRemove(c.worker.Cluster, ref.kind, c.namespace(), ref.name)

@@ -86,7 +86,7 @@ func (c *check) missingNamespace(state namespaceState) Problem {
 	}
 	if state.terminating {
 		p.Message = "is being deleted"
-		p.Remedy = command.Say("%s and create it again, or choose another with --namespace-to", c.worker.Kubectl("", "wait", "--for=delete", "namespace", c.namespace()))
+		p.Remedy = command.Say("%s, then create the namespace again, or choose another with --namespace-to", c.worker.Kubectl("", "wait", "--for=delete", "namespace", c.namespace()))
 	}
 	var needed []string
 	for _, n := range neededBy(c.references, c.templates) {

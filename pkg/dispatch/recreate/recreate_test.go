@@ -183,7 +183,7 @@ func TestReplacementRefuses(t *testing.T) {
 		want      string
 		forceable bool
 	}{
-		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch), Context: "management"}, "delete it, and create it again from its manifest: `kubectl --context management -n ml delete job small`", false},
+		{"nothing to do", nil, recreate.Options{ManagedBy: string(delegation.Dispatch), Context: "management"}, "delete the Job: `kubectl --context management -n ml delete job small`, and create the Job again from its manifest", false},
 		{"already built-in", []edit{{"spec.managedBy", nil}}, recreate.Options{}, "already managed by the built-in controller", false},
 		{"already reserved", []edit{{"spec.managedBy", "kubernetes.io/job-controller"}}, recreate.Options{}, "already managed by the built-in controller", false},
 		{

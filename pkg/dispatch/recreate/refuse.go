@@ -65,7 +65,7 @@ func refuseUnchanged(old *unstructured.Unstructured, o Options) (reason string, 
 	if owner != o.owner() || changesQueue || hasLeftovers || object.HasFinished(o.Kind, old) {
 		return "", ""
 	}
-	again := command.Say("to submit it again, delete it, and create it again from its manifest: %s",
+	again := command.Say("to submit the %[1]s again, delete the %[1]s: %[2]s, and create the %[1]s again from its manifest", o.Kind.Kind,
 		command.Kubectl(o.Context, old.GetNamespace(), "delete", command.KindName(o.Kind), old.GetName()))
 	if owner.IsBuiltIn() {
 		return "is already managed by the built-in controller", again

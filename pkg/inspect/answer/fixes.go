@@ -85,8 +85,8 @@ func (q *Question) startPods(j *inspect.Job) []command.Fix {
 	}
 	if o.ManagedBy == delegation.MultiKueue && !o.IsElastic() {
 		return []command.Fix{{
-			Text: "delete it", Command: q.words(kubectlFor(o, "delete")),
-			Then: []command.Step{{Text: "create it again with " + enough, Command: []string{}}},
+			Text: "delete the " + o.Kind, Command: q.words(kubectlFor(o, "delete")),
+			Then: []command.Step{{Text: "create the " + o.Kind + " again with " + enough, Command: []string{}}},
 		}}
 	}
 	patch := kubectlFor(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))

@@ -42,7 +42,7 @@ func TestPreemptedPlainJob(t *testing.T) {
 		priority int32
 		message  string
 	}{
-		"preempted":          {by("Preempted", preempted, metav1.ConditionTrue), 1000, "hub: preempted by Job ml/high, priority 1000 against 0. " + noQuota},
+		"preempted":          {by("Preempted", preempted, metav1.ConditionTrue), 1000, "hub: preempted by Job ml/high (priority 1000; this Job has 0). " + noQuota},
 		"of equal priority":  {by("Preempted", preempted, metav1.ConditionTrue), 0, "hub: preempted by Job ml/high. " + noQuota},
 		"for another reason": {by("PodsReadyTimeout", "Exceeded the PodsReady timeout", metav1.ConditionTrue), 0, noQuota},
 		"earlier":            {by("Preempted", preempted, metav1.ConditionFalse), 1000, noQuota},

@@ -102,7 +102,7 @@ func TestNoParallelism(t *testing.T) {
 		base, want string
 		edits      []edit
 	}{
-		"on a worker":          {"running", "delete it: `kubectl --context kwok-mgr -n default delete job train`, and then create it again with spec.parallelism of 1 or more", mirrored},
+		"on a worker":          {"running", "delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and then create the Job again with spec.parallelism of 1 or more", mirrored},
 		"elastic, on a worker": {"running", "set spec.parallelism to 1 or more: " + raise, append(slices.Clone(mirrored), elastic)},
 	} {
 		v := testCase{base: tt.base, edits: tt.edits}.make(t)

@@ -160,12 +160,12 @@ func TestRemediesOfLeftovers(t *testing.T) {
 		"the mirror is in another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), copiedTo("batch", started), expired},
-			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end the Job: " + end,
 		},
 		"only the annotation names another namespace": {
 			"JM201",
 			[]edit{dispatchedTo("batch"), expired},
-			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end it: " + end,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --namespace-to batch") + "; or end the Job: " + end,
 		},
 		"the end, in another namespace": {
 			"JM202",
@@ -175,29 +175,29 @@ func TestRemediesOfLeftovers(t *testing.T) {
 		"another mirror, made in place of the first": {
 			"JM201",
 			[]edit{addDispatched(started), addCopy("kwok-w1", "newer-mirror", "", started), expired},
-			"resume with the same mirror: " + quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --new-mirror") + "; or end the Job: " + end,
 		},
 		"of another owner": {
 			"JM201",
 			[]edit{foreign, addCopy("kwok-w1", "mirror-of-other", "", started), expired},
-			"resume with the same mirror: " + quoted(again+"kwok-w1 --managed-by "+runner) + "; or end it: " + endForeign,
+			"resume with the same mirror: " + quoted(again+"kwok-w1 --managed-by "+runner) + "; or end the Job: " + endForeign,
 		},
 		"another Job in its place": {
 			"JM105",
 			[]edit{addDispatched(started), addOther("kwok-w1", "default", ""), expired},
-			"if the other Job is not needed, delete it: " + remove + ", and then start this one from scratch: " +
-				quoted(again+"kwok-w1 --new-mirror") + "; or end it: " + end + ", create it again, and dispatch it with --namespace-to another namespace",
+			"delete the other Job, if no user needs it: " + remove + ", and then start this one from scratch: " +
+				quoted(again+"kwok-w1 --new-mirror") + "; or end the Job: " + end + ", create the Job again, and dispatch it with --namespace-to another namespace",
 		},
 		"the mirror of another owner's Job is gone": {
 			"JM105",
 			[]edit{foreign, expired},
-			"check that the controller of " + runner + " runs and reaches kwok-w1; if the Job was dispatched, start it from scratch: " +
-				quoted(again+"kwok-w1 --managed-by "+runner+" --new-mirror") + "; or end it: " + endForeign,
+			"check that the controller of " + runner + " runs and reaches kwok-w1; if the Job was dispatched, start the Job from scratch: " +
+				quoted(again+"kwok-w1 --managed-by "+runner+" --new-mirror") + "; or end the Job: " + endForeign,
 		},
 		"withdrawn": {
 			"JM203",
 			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", stopped), noLeases()},
-			"start it from scratch: " + quoted(again+"CONTEXT") + "; or end it: " + end,
+			"start the Job from scratch: " + quoted(again+"CONTEXT") + "; or end the Job: " + end,
 		},
 		"its mirror stays": {
 			"JM204",
@@ -207,7 +207,7 @@ func TestRemediesOfLeftovers(t *testing.T) {
 		"a mirror that it does not name stays": {
 			"JM204",
 			[]edit{addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ended), addCopy("kwok-w1", "mirror-of-other", "", ended), expired},
-			"delete it: " + remove,
+			"delete the mirror: " + remove,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

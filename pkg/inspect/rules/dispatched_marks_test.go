@@ -49,7 +49,7 @@ func TestBadMark(t *testing.T) {
 			"search for its mirror in each CONTEXT: " +
 				quoted("kubectl --context CONTEXT get job -A -l jobmanagedby.github.io/origin-uid="+otherUID) +
 				"; then remove the annotation: " + quoted(forget) + ", and dispatch the Job to that context" +
-				"; or end it: " + quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr"),
+				"; or end the Job: " + quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr"),
 		},
 		"an origin whose mirror is known by its label": {
 			`kwok-mgr: annotation jobmanagedby.github.io/mirror of Job default/other is "` + evilPlace + `"`,

@@ -198,7 +198,7 @@ func TestRemediesOfDispatch(t *testing.T) {
 	const again = "kubectl jobs-managedby dispatch other -n default --context kwok-mgr --to "
 	end := quoted("kubectl jobs-managedby cancel other -n default --context kwok-mgr")
 	f := find("JM201", addDispatched(started), addCopy("kwok-w1", "mirror-of-other", "", started), expired)
-	assert.Equal(t, f.Remedy, "resume with the same mirror: "+quoted(again+"kwok-w1")+"; or end it: "+end)
+	assert.Equal(t, f.Remedy, "resume with the same mirror: "+quoted(again+"kwok-w1")+"; or end the Job: "+end)
 	assert.Equal(t, f.Message, "Job default/other: no dispatcher holds its Lease: the status of its mirror on kwok-w1 is not copied")
 	assert.Equal(t, f.Evidence[0], "kwok-mgr: spec.holderIdentity of Lease default/jobs-managedby-other is alice, which last renewed it at 2026-11-20T23:42:00Z; the Lease is valid for 15s")
 	assert.Equal(t, f.Severity, inspect.Warning)
@@ -213,7 +213,7 @@ func TestRemediesOfDispatch(t *testing.T) {
 	f = find("JM101", addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ""), noLeases())
 	assert.Equal(t, f.Remedy, quoted(again+"CONTEXT")+"; or "+quoted("kubectl jobs-managedby recreate other -n default --context kwok-mgr --managed-by ''"))
 	f = find("JM105", addDispatched(started), expired)
-	assert.Equal(t, f.Remedy, "start it from scratch: "+quoted(again+"kwok-w1 --new-mirror")+"; or end it: "+end)
+	assert.Equal(t, f.Remedy, "start the Job from scratch: "+quoted(again+"kwok-w1 --new-mirror")+"; or end the Job: "+end)
 }
 
 // TestAboutDispatched checks that a trace includes findings about unattended

@@ -40,7 +40,7 @@ func TestLiveKueue(t *testing.T) {
 			`kubectl --context kwok-mgr -n default patch job a18-wlm --subresource=status --type=merge -p '{"status":{"active":0,"ready":0}}'`,
 		},
 		{
-			"many-edits-one-timed-out", "a02-par", "JM036", "kubectl-patch edited its mirror on worker1 (kwok-w1)",
+			"many-edits-one-timed-out", "a02-par", "JM036", "a user (kubectl patch) edited its mirror on worker1 (kwok-w1)",
 			`kubectl --context kwok-mgr -n default patch job a02-par --subresource=status --type=merge -p '{"status":{"active":0,"ready":0}}'`,
 		},
 		{
@@ -151,7 +151,7 @@ func TestAddressesAreNamed(t *testing.T) {
 	found := judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, found[0].Code, "JM004")
 	assert.Equal(t, found[0].Message, "kwok-mgr cannot use worker worker1: its kubeconfig points to https://127.0.0.1:39999, context kwok-w1 to https://127.0.0.1:32758"+
-		"; it runs default/train; MultiKueue restarts it elsewhere after workerLostTimeout (15m by default)")
+		"; it runs default/train; MultiKueue restarts the Job elsewhere after workerLostTimeout (15m by default)")
 }
 
 // TestOnlyRunIsKept checks that no remedy deletes what may be the only run.

@@ -64,8 +64,8 @@ func TestOwnerNotFoundFixes(t *testing.T) {
 	fix := trace.Fixes[0]
 	assert.Assert(t, strings.HasSuffix(fix.Shell(), `patch job a06-fin --type=merge -p '{"metadata":{"finalizers":null}}'`), fix.Shell())
 	assert.Equal(t, len(fix.Then), 2)
-	assert.Equal(t, fix.Then[0].Text, "delete it")
-	assert.Equal(t, fix.Then[1].Text, "create it again")
+	assert.Equal(t, fix.Then[0].Text, "delete the origin")
+	assert.Equal(t, fix.Then[1].Text, "create the Job again")
 	for _, f := range judge(t, v, rules.All(), 0) {
 		assert.Assert(t, f.Code != "JM111" || f.Name != "a06-fin", "JM038 has the finalizer")
 	}

@@ -58,7 +58,7 @@ func TestHostileNames(t *testing.T) {
 	assert.Equal(t, strings.Join(codesOf(findings), " "), "JM201")
 	const flags = " other -n default --context kwok-mgr "
 	assert.Equal(t, findings[0].Remedy, "resume with the same mirror: "+quoted("kubectl jobs-managedby dispatch"+flags+"--to kwok-w1 --managed-by "+word)+
-		"; or end it: "+quoted("kubectl jobs-managedby cancel"+flags+"--managed-by "+word))
+		"; or end the Job: "+quoted("kubectl jobs-managedby cancel"+flags+"--managed-by "+word))
 }
 
 // TestRecreate checks when a remedy uses recreate, and with which options, so
@@ -93,8 +93,8 @@ func TestRecreate(t *testing.T) {
 		},
 		"it is a mirror": {
 			func(j *inspect.Job) { j.Marks = &delegation.Marks{MultiKueueOrigin: "multikueue"} },
-			quoted(remove) + ", and create it again with spec.runPolicy.managedBy: " + multikueue,
-			quoted(remove) + ", and create it again without spec.runPolicy.managedBy",
+			"delete the TFJob: " + quoted(remove) + ", and create the TFJob again with spec.runPolicy.managedBy: " + multikueue,
+			"delete the TFJob: " + quoted(remove) + ", and create the TFJob again without spec.runPolicy.managedBy",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

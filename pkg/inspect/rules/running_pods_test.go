@@ -73,7 +73,7 @@ func TestPodReasons(t *testing.T) {
 	const (
 		unbound   = "0/4 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found"
 		claims    = "kubectl --context kwok-w2 -n default describe pvc "
-		correct   = "correct the image, then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create it again"
+		correct   = "correct the image, then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create the Job again"
 		describes = "check what is missing: `kubectl --context kwok-w2 -n default describe pod train-"
 	)
 	for name, tt := range map[string]struct {
@@ -225,7 +225,7 @@ func TestRefusedPods(t *testing.T) {
 	const (
 		base     = "service-account-missing-on-workers"
 		pod      = `pods "train-" is forbidden: `
-		again    = ", then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create it again"
+		again    = ", then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create the Job again"
 		describe = "check what rejects them: `kubectl --context kwok-w1 -n default describe job train`"
 		unknown  = "change the manifest of the Job so that it is accepted" + again + "; or ask an administrator to change the policy"
 		fields   = "set the named fields in the manifest of the Job, or choose another namespace" + again

@@ -218,7 +218,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 		{
 			recording: createdAgain, code: "JM123", name: "train", severity: inspect.Error, always: true,
 			message:  []string{"never run", "annotation kueue.x-k8s.io/workload", "label kueue.x-k8s.io/podset"},
-			remedy:   []string{"create it again without annotation kueue.x-k8s.io/workload", "jobs-managedby recreate train"},
+			remedy:   []string{"create the Job again without annotation kueue.x-k8s.io/workload", "jobs-managedby recreate train"},
 			evidence: []string{"FailedToStart", "conflict for key=kueue.x-k8s.io/workload"},
 		},
 		{
@@ -238,7 +238,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 		},
 		{
 			recording: editedOrigin, code: "JM125", name: "train", severity: inspect.Error,
-			message: []string{"4 Pods", "now has 1"}, remedy: []string{"restore it", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
+			message: []string{"4 Pods", "now has 1"}, remedy: []string{"set parallelism to 4 again", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
 		},
 		{
 			recording: lateJob, code: "JM012", name: "late", severity: inspect.Error,

@@ -87,7 +87,7 @@ func TestTimedOut(t *testing.T) {
 	assert.Equal(t, len(found), 1)
 	assert.Equal(t, found[0].Message, "Job default/train: stopped at its maximum execution time (kueue.x-k8s.io/max-exec-time-seconds)")
 	assert.Equal(t, found[0].Severity, inspect.Warning)
-	assert.Equal(t, found[0].Remedy, "delete it: "+quoted("kubectl --context kwok-mgr -n default delete job train")+", and then create it again with a longer kueue.x-k8s.io/max-exec-time-seconds")
+	assert.Equal(t, found[0].Remedy, "delete the Job: "+quoted("kubectl --context kwok-mgr -n default delete job train")+", and then create the Job again with a longer kueue.x-k8s.io/max-exec-time-seconds")
 }
 
 // TestOneFindingPerFlavor checks that Jobs that a fault of one flavor holds

@@ -23,6 +23,17 @@ func Plugin(verb string, j *inspect.Job) command.Command {
 // DeleteJob returns the command that deletes a Job with its Pods.
 func DeleteJob(j *inspect.Job) command.Command { return KubectlJob(j, "delete") }
 
+// CreateAgain returns how to restart a Job from scratch, or with another specification: what follows says
+// what changes. It names the Job, because the step before it may be about a mirror.
+func CreateAgain(j *inspect.Job) command.Prose {
+	return command.Say("%s, and create the %s again", DeleteNamed(j), j.Kind)
+}
+
+// DeleteNamed returns how to delete a Job, in a sentence that says what the command deletes.
+func DeleteNamed(j *inspect.Job) command.Prose {
+	return command.Say("delete the %s: %s", j.Kind, DeleteJob(j))
+}
+
 // KubectlObject returns the kubectl command with a verb for an object of Kueue.
 func KubectlObject(o view.Object, verb string) command.Command {
 	return kueue.Kubectl(o.Context, verb, o.Kind, o.Namespace, o.Name)

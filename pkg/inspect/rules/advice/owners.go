@@ -101,9 +101,9 @@ func Recreation(j *inspect.Job, owner delegation.Owner) command.Prose {
 	case CanRecreate(j, owner):
 		return AlsoOwner(Recreate(j, owner).Prose(), j, owner)
 	case owner.IsBuiltIn():
-		return command.Say("%s, and create it again without %s", DeleteJob(j), field)
+		return command.Say("%s without %s", CreateAgain(j), field)
 	}
-	return command.Say("%s, and create it again with %s: %s", DeleteJob(j), field, owner)
+	return command.Say("%s with %s: %s", CreateAgain(j), field, owner)
 }
 
 // CanDispatch reports whether the command dispatch takes objects of a kind with our own owner.

@@ -41,7 +41,7 @@ func reportUnattended(v *view.View, x unattendedOrigin) {
 		Object: view.Of(x.Origin), Since: x.since(v), Jobs: []*inspect.Job{x.Origin},
 		Message:  fmt.Sprintf("no dispatcher holds its Lease: the status of its mirror on %s is not copied", name),
 		Evidence: x.evidence(),
-		Remedy:   command.Say("resume with the same mirror: %s; or end it: %s", x.resumeCommand(v), advice.Cancel(x.Origin)),
+		Remedy:   command.Say("resume with the same mirror: %s; or end the %s: %s", x.resumeCommand(v), x.Origin.Kind, advice.Cancel(x.Origin)),
 	})
 }
 

@@ -40,7 +40,7 @@ func reportLostMirror(v *view.View, x unattendedOrigin) {
 			fmt.Sprintf("%s: %s has no annotation %s", o.Context, view.Of(o).String(), delegation.MirrorAnnotation),
 			fmt.Sprintf("no %s on another cluster has the label %s=%s", o.Kind, delegation.OriginUIDLabel, o.UID),
 		},
-		Remedy: command.Say("start it from scratch: %s; or end it: %s", advice.DispatchTo(o, "CONTEXT", o.Namespace), advice.Cancel(o)),
+		Remedy: command.Say("start the %[1]s from scratch: %[2]s; or end the %[1]s: %[3]s", o.Kind, advice.DispatchTo(o, "CONTEXT", o.Namespace), advice.Cancel(o)),
 	})
 }
 
@@ -57,7 +57,7 @@ func reportKept(v *view.View, x unattendedOrigin) {
 	if !o.Status.IsFinished() || m == nil || m.DeletedAt != nil || !m.Status.IsFinished() || m.TTL != nil {
 		return
 	}
-	remedy := command.Say("delete it: %s", advice.DeleteJob(m))
+	remedy := command.Say("delete the mirror: %s", advice.DeleteJob(m))
 	if o.Pinned().UID == m.UID && m.Row().IsJob() {
 		// Not every other kind has a TTL field. dispatch finds only the mirror
 		// that a finished origin names.

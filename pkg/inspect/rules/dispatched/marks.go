@@ -46,8 +46,8 @@ func badMirror(p inspect.Pair) view.Sighting {
 		return s
 	}
 	look := command.Kubectl("CONTEXT", "", "get", command.KindName(o.Row()), "-A", "-l", delegation.OriginUIDLabel+"="+o.UID)
-	s.Remedy = command.Say("search for its mirror in each CONTEXT: %s; then remove the annotation: %s, and dispatch the %s to that context; or end it: %s",
-		look, forget, o.Kind, advice.Cancel(o))
+	s.Remedy = command.Say("search for its mirror in each CONTEXT: %s; then remove the annotation: %s, and dispatch the %s to that context; or end the %s: %s",
+		look, forget, o.Kind, o.Kind, advice.Cancel(o))
 	return s
 }
 

@@ -85,29 +85,23 @@ func joinQueue(v *view.View, s view.Submission) command.Prose {
 	case name == advice.QueuePlaceholder:
 		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", name, j.Namespace)
 	case queue != nil && !advice.MayCover(queue, j):
-		return requestCovered(queue, j, afterOpening(v, s, name, "delete %s, and create it again with %s and", label))
+		return afterOpening(v, s, name, command.Say("%s with %s and a request for %s", advice.CreateAgain(j), label, resourcesOf(queue)))
 	case queue != nil && j.Requests == nil && len(queue.Covered()) > 0:
 		which = fmt.Sprintf("; its Pods must request %s", resourcesOf(queue))
 	}
 	if advice.CanRecreate(j, delegation.MultiKueue) {
-		return command.Say("%s: %s%s", afterOpening(v, s, name, "recreate %s with a queue label"), advice.RecreateIn(j, delegation.MultiKueue, name), which)
+		return afterOpening(v, s, name, command.Say("recreate the %s with a queue label: %s%s", j.Kind, advice.RecreateIn(j, delegation.MultiKueue, name), which))
 	}
-	return command.Say("%s: %s, and create it again with %s%s", afterOpening(v, s, name, "delete %s"), advice.DeleteJob(j), label, which)
+	return afterOpening(v, s, name, command.Say("%s with %s%s", advice.CreateAgain(j), label, which))
 }
 
-// afterOpening returns an instruction for a Job, the first argument of its format. If the instruction uses a
-// LocalQueue that all workers lack, it first says how to create the LocalQueue on one of them.
-func afterOpening(v *view.View, s view.Submission, queue, format string, more ...any) command.Prose {
+// afterOpening returns a step that uses a LocalQueue. If all workers lack the LocalQueue, the step before says
+// how to create it on one of them.
+func afterOpening(v *view.View, s view.Submission, queue string, step command.Prose) command.Prose {
 	if open := advice.OpenQueue(v, s, queue); open != "" {
-		return command.Say("%s, and then %s", open, command.Say(format, append([]any{"the " + s.Job().Kind}, more...)...))
+		return command.Say("%s, and then %s", open, step)
 	}
-	return command.Say(format, append([]any{"it"}, more...)...)
-}
-
-// requestCovered returns the remedy for a Job that requests nothing that a ClusterQueue covers. again is
-// the instruction to create it again, up to the request.
-func requestCovered(q *kueue.ClusterQueue, j *inspect.Job, again command.Prose) command.Prose {
-	return command.Say("%s a request for %s: %s", again, resourcesOf(q), advice.DeleteJob(j))
+	return step
 }
 
 // resourcesOf returns the resources that a ClusterQueue covers, for a sentence.
@@ -143,7 +137,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if isWithout {
 		covered := q.Covered()
 		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
-		sighting.Remedy = command.Say("%s; or to run it on %s: %s", requestCovered(q, j, "delete it, and create it again with"), j.Context, advice.Disown(j))
+		sighting.Remedy = command.Say("%s with a request for %s; or to run it on %s: %s", advice.CreateAgain(j), resourcesOf(q), j.Context, advice.Disown(j))
 	}
 	v.Report(sighting)
 }
@@ -154,8 +148,7 @@ func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
 	remedy := advice.AddMultiKueueCheck(v, s.Manager, q)
 	if queue != advice.QueuePlaceholder {
-		remedy = command.Say("%s; or %s: %s, and create it again with label %s=%s",
-			remedy, afterOpening(v, s, queue, "delete %s"), advice.DeleteJob(j), delegation.QueueNameLabel, queue)
+		remedy = command.Say("%s; or %s", remedy, afterOpening(v, s, queue, command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
 	}
 	return command.Say("%s; or to run it on %s: %s", remedy, j.Context, advice.Disown(j))
 }

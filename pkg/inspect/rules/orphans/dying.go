@@ -31,7 +31,7 @@ func describeDying(v *view.View, d *dispatcher, s stray) view.Sighting {
 		state = fmt.Sprintf("Kueue on %s seems down", d.Context)
 	}
 	if sighting.Awaits.IsAtWork() {
-		sighting.Remedy = command.Say("read the log of Kueue on %s, which must delete it: %s", d.Context, advice.ShowKueueLogs(v, d.Context))
+		sighting.Remedy = command.Say("read the log of Kueue on %s, which deletes it: %s", d.Context, advice.ShowKueueLogs(v, d.Context))
 	} else {
 		sighting.Remedy = command.Say("start Kueue on %s if it is down, and it deletes this: %s", d.Context, kueue.ShowPods(d.Context))
 	}

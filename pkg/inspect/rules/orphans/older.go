@@ -67,7 +67,7 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 			fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", origin.Context, view.Of(origin).String(), origin.UID, quote.Time(origin.CreationTimestamp)),
 			quote.State(mirror),
 		},
-		Remedy: command.Say("delete it: %s", advice.DeleteJob(mirror)),
+		Remedy: command.Say("delete the mirror: %s", advice.DeleteJob(mirror)),
 	}
 	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
 		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())

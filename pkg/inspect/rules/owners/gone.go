@@ -79,7 +79,7 @@ func reportWorkerEmpty(v *view.View, p inspect.Pair) {
 			quote.ChosenCluster(j.Context, s.Workload), fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
 			copied,
 		},
-		Remedy: command.Say("%s; or delete it: %s", waitForKueue(v, s, c, awaited), advice.DeleteJob(j)),
+		Remedy: command.Say("%s; or %s", waitForKueue(v, s, c, awaited), advice.DeleteNamed(j)),
 	})
 }
 
@@ -152,14 +152,14 @@ func reportPlaceEmpty(v *view.View, j *inspect.Job) {
 // names its place, dispatch creates a new mirror only there.
 func remedyOfGone(j *inspect.Job, x view.PinnedMirror) command.Prose {
 	dispatch := advice.DispatchTo(j, x.Facts.Context, j.Pinned().Namespace).With(advice.NewMirrorFlag)
-	again := command.Say("start it from scratch: %s", dispatch)
+	again := command.Say("start the %s from scratch: %s", j.Kind, dispatch)
 	if x.Other != nil {
-		again = command.Say("if the other %s is not needed, delete it: %s, and then start this one from scratch: %s",
+		again = command.Say("delete the other %s, if no user needs it: %s, and then start this one from scratch: %s",
 			j.Kind, advice.DeleteJob(x.Other), dispatch)
 	}
-	remedy := command.Say("%s; or end it: %s", again, advice.Cancel(j))
+	remedy := command.Say("%s; or end the %s: %s", again, j.Kind, advice.Cancel(j))
 	if x.Other != nil {
-		remedy += ", create it again, and dispatch it with --namespace-to another namespace"
+		remedy += command.Say(", create the %s again, and dispatch it with --namespace-to another namespace", j.Kind)
 	}
 	if j.ManagedBy != delegation.Dispatch {
 		return command.Say("check that the controller of %s runs and reaches %s; if the %s was dispatched, %s", j.ManagedBy, x.Facts.Context, j.Kind, remedy)

@@ -91,7 +91,7 @@ func olderMirror() view.Rule {
 							quote.Mark(j), quote.State(j),
 							fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", p.Origin.Context, view.Of(p.Origin).String(), p.Origin.UID, quote.Time(p.Origin.CreationTimestamp)),
 						},
-						Remedy: command.Say("delete it: %s", advice.DeleteJob(j)),
+						Remedy: command.Say("delete the mirror: %s", advice.DeleteJob(j)),
 					}
 					if j.Status.IsFinished() {
 						s.Severity = inspect.Info
@@ -146,6 +146,6 @@ func reportTwoWriters(v *view.View, j *inspect.Job) {
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("it is managed by %s, but the built-in controller of %s also runs it", j.ManagedBy, j.Context),
-		Remedy:  command.Say("enable the feature gate JobManagedBy in kube-controller-manager of %s; then delete it: %s, and create it again", j.Context, advice.DeleteJob(j)),
+		Remedy:  command.Say("enable the feature gate JobManagedBy in kube-controller-manager of %s; then %s", j.Context, advice.CreateAgain(j)),
 	})
 }

@@ -107,10 +107,10 @@ func (b *brokenWorker) isLost() bool { return b.active.Reason == "ClientConnecti
 
 // withFate adds to a message about a broken worker what happens to the Jobs that run there, if any do.
 func (b *brokenWorker) withFate(v *view.View, message string) string {
-	names := b.running(v)
+	names, kinds := b.running(v)
 	which, them := "", "them"
 	if len(names) == 1 {
-		them = "it"
+		them = "the " + kinds[0]
 	}
 	if len(names) > 0 {
 		which = fmt.Sprintf(", which runs %s,", inspect.Some(names))
@@ -130,16 +130,16 @@ func (b *brokenWorker) withFate(v *view.View, message string) string {
 	return fmt.Sprintf("%s; it runs %s, whose status is not updated", message, inspect.Some(names))
 }
 
-// running returns the Jobs that run on a broken worker.
-func (b *brokenWorker) running(v *view.View) (names []string) {
+// running returns the names and the kinds of the Jobs that run on a broken worker.
+func (b *brokenWorker) running(v *view.View) (names, kinds []string) {
 	submissions := v.Submissions()
 	for i := range submissions {
 		s := &submissions[i]
 		if s.Manager == b.manager && s.Chosen() == b.cluster.Name && s.HasState(kueue.CheckReady) && !s.IsFinished() {
-			names = append(names, s.Job().Namespace+"/"+s.Job().Name)
+			names, kinds = append(names, s.Job().Namespace+"/"+s.Job().Name), append(kinds, s.Job().Kind)
 		}
 	}
-	return names
+	return names, kinds
 }
 
 // worker is a MultiKueueCluster by its manager and name.

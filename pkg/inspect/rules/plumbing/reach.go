@@ -46,8 +46,12 @@ func adviseUnreachable(v *view.View, b brokenWorker, s *view.Sighting) {
 			context, b.manager.Context, server)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker's API server answers this context", context))
 	default:
-		s.Remedy = command.Say("start %s again, or restore the connection from %s to it; check with: %s",
-			server, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
+		which := server
+		if strings.Contains(server, "://") {
+			which = "the API server at " + server
+		}
+		s.Remedy = command.Say("start %s, or restore the connection from %s to it; check with: %s",
+			which, b.manager.Context, command.Kubectl(context, "", "get", "--raw", "/readyz"))
 		if v.Failed(context) != nil {
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the worker does not answer this context either", context))
 		}

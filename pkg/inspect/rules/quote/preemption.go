@@ -136,7 +136,7 @@ func preemptorOf(v *view.View, s view.Submission, l loss) (name, suffix, priorit
 			if string(w.UID) == uid {
 				name, suffix = describePreemptor(v, s, f, w)
 				if hasOtherPriority(w, s.Workload) {
-					priorities = fmt.Sprintf(", priority %d against %d", *w.Spec.Priority, *s.Workload.Spec.Priority)
+					priorities = fmt.Sprintf(" (priority %d; this %s has %d)", *w.Spec.Priority, s.Job().Kind, *s.Workload.Spec.Priority)
 				}
 				return name, suffix, priorities
 			}

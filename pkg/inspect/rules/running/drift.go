@@ -7,6 +7,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -52,7 +53,7 @@ func reportSkew(v *view.View, s view.Submission, mirror *inspect.Job) {
 				fmt.Sprintf("%s: Workload %s/%s has no ownerReferences", mirror.Context, prebuilt.Namespace, prebuilt.Name),
 				fmt.Sprintf("%s: Workload %s/%s, created %s, also belongs to the mirror", mirror.Context, w.Namespace, w.Name, quote.Time(w.CreationTimestamp)),
 			},
-			Remedy: command.Say("upgrade Kueue on %s to the version on %s, and then %s", mirror.Context, j.Context, restartFromScratch(j)),
+			Remedy: command.Say("upgrade Kueue on %s to the version on %s, and then %s", mirror.Context, j.Context, advice.CreateAgain(j)),
 		})
 		return
 	}

@@ -69,7 +69,8 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
 			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), countText(j.Parallelism), countText(j.Completions)),
 		},
-		Remedy: command.Say("restore it: %s (its status is copied then, even if spec.suspend stays true); or to change the size, %s", advice.SetField(j, []string{"spec", "parallelism"}, was), restartFromScratch(j)),
+		Remedy: command.Say("set parallelism to %d again (Kueue then copies the status, even if spec.suspend stays true): %s; or to change the size, %s",
+			was, advice.SetField(j, []string{"spec", "parallelism"}, was), advice.CreateAgain(j)),
 	}
 	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
 		sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(s.Manager, s.Workload, admitted))
@@ -102,7 +103,7 @@ func reportReselected(v *view.View, s view.Submission) {
 			fmt.Sprintf("%s: the node selector of %s is %s", j.Context, view.Of(j).String(), is),
 			fmt.Sprintf("%s: the node selector in podset %s of %s is %s", s.Manager.Context, set.Name, workload.String(), was),
 		},
-		Remedy: restartFromScratch(j),
+		Remedy: advice.CreateAgain(j),
 	})
 }
 
@@ -124,7 +125,7 @@ func reportResized(v *view.View, s view.Submission) {
 			Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
 			Message: fmt.Sprintf("its %s is %d, but its mirror on %s has %d: Kueue cannot follow while a worker runs it",
 				first.Field, first.Origin, m.Job.Context, first.Mirror),
-			Remedy: command.Say("set it to %d again: %s; or to change the size, %s", first.Mirror, advice.KubectlJob(j, "edit"), restartFromScratch(j)),
+			Remedy: command.Say("set %s to %d again: %s; or to change the size, %s", first.Field, first.Mirror, advice.KubectlJob(j, "edit"), advice.CreateAgain(j)),
 		}
 		for _, size := range sizes {
 			sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s is %d; %s: of %s it is %d",

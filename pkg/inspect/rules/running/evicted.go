@@ -143,7 +143,7 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 		Evidence: []string{
 			quote.WorkloadCondition(s.Manager, s.Workload, evicted), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved),
 		},
-		Remedy: restartFromScratch(j),
+		Remedy: advice.CreateAgain(j),
 	}
 	if j.Row().IsJob() {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
@@ -156,7 +156,7 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 			are = "is"
 		}
 		sighting.Message += fmt.Sprintf(": status.active counts %s that %s gone", inspect.Count(int(j.Active), "Pod"), are)
-		sighting.Remedy = command.Say("set status.active of the origin to 0: %s; or %s", setNoneActive(j), restartFromScratch(j))
+		sighting.Remedy = command.Say("set status.active of the origin to 0: %s; or %s", setNoneActive(j), advice.CreateAgain(j))
 	}
 	return sighting
 }

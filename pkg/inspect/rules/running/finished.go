@@ -48,7 +48,7 @@ func describeGivenUp(s view.Submission, c *metav1.Condition) view.Sighting {
 		Object: view.Of(j), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("it will never run: its Workload has finished with %s", quote.Reason(c)),
 		Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, c)},
-		Remedy:   command.Say("correct what the message names, then %s", restartFromScratch(j)),
+		Remedy:   command.Say("correct what the message names, then %s", advice.CreateAgain(j)),
 	}
 	fields := leftovers(s.Workload)
 	if len(fields) == 0 {
@@ -56,9 +56,9 @@ func describeGivenUp(s view.Submission, c *metav1.Condition) view.Sighting {
 	}
 	sighting.Message = fmt.Sprintf("it will never run: its Pod template has fields that Kueue set in an earlier %s (%s)", j.Kind, strings.Join(fields, ", "))
 	for _, field := range fields {
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s of %s, from before Kueue picked it up", s.Manager.Context, field, view.OfWorkload(s.Manager, s.Workload).String()))
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s had %s before Kueue picked the %s up", s.Manager.Context, view.OfWorkload(s.Manager, s.Workload).String(), field, j.Kind))
 	}
-	sighting.Remedy = command.Say("create it again without %s: %s", strings.Join(fields, ", "), advice.Recreation(j, j.ManagedBy))
+	sighting.Remedy = command.Say("create the %s again without %s: %s", j.Kind, strings.Join(fields, ", "), advice.Recreation(j, j.ManagedBy))
 	return sighting
 }
 

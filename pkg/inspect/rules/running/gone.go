@@ -31,7 +31,7 @@ func deletedByTTL() view.Rule {
 				}
 				j := s.Job()
 				sighting := goneSighting(s)
-				sighting.Message = fmt.Sprintf("its mirror vanished, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
+				sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
 				sighting.Evidence = append(sighting.Evidence, quote.TTL(j))
 				sighting.Remedy = advice.RemoveTTL(j).Prose()
 				for _, m := range s.Pair.Mirrors {
@@ -119,12 +119,12 @@ func mirrorVanished() view.Rule {
 				j := s.Job()
 				sighting := goneSighting(s)
 				sighting.Cause = strings.TrimSpace("vanished " + j.Context + "/" + j.Namespace + " " + s.Chosen())
-				sighting.Message = "its mirror vanished from the worker; it starts from scratch"
-				sighting.Remedy = command.Say("wait: MultiKueue offers it to the workers again; or to end the %s: %s", j.Kind, advice.DeleteJob(j))
+				sighting.Message = fmt.Sprintf("its mirror was deleted on the worker; the %s restarts from scratch", j.Kind)
+				sighting.Remedy = command.Say("wait: MultiKueue offers the %[1]s to the workers again; or to end the %[1]s: %[2]s", j.Kind, advice.DeleteJob(j))
 				if s.HasState(kueue.CheckReady) {
 					sighting.Severity = inspect.Info
-					sighting.Message = fmt.Sprintf("its mirror vanished from the worker; it was started from scratch on MultiKueueCluster %s", s.Chosen())
-					sighting.Remedy = command.Say("nothing to do; or to end the %s: %s", j.Kind, advice.DeleteJob(j))
+					sighting.Message = fmt.Sprintf("its mirror was deleted on the worker; the %s restarted from scratch on MultiKueueCluster %s", j.Kind, s.Chosen())
+					sighting.Remedy = "nothing to do"
 				}
 				v.Report(sighting)
 			}

@@ -80,7 +80,7 @@ func reportMirrorIgnored(v *view.View, origin, mirror *inspect.Job, what string,
 		Cause:   "at " + a.Actor.String(),
 		Message: fmt.Sprintf("no controller on %s picks up its mirror: %s; no sign of %s", mirror.Context, what, a.Actor),
 		Evidence: []string{
-			fmt.Sprintf("%s: mirror %s: %s, since %s", mirror.Context, view.Of(mirror).String(), what, quote.MaybeTime(since)),
+			fmt.Sprintf("%s: mirror %s: %s; a status update was due at %s", mirror.Context, view.Of(mirror).String(), what, quote.MaybeTime(since)),
 			quote.LastAction(a),
 		},
 		Remedy: command.Say("check that the controller of %s runs on %s", quote.Plural(mirror), mirror.Context),

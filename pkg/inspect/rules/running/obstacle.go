@@ -113,7 +113,7 @@ func createAgain(origin *inspect.Job) command.Prose {
 	if origin == nil {
 		return "and create that again"
 	}
-	return command.Say("then delete the %s: %s, and create it again", origin.Kind, advice.DeleteJob(origin))
+	return "then " + advice.CreateAgain(origin)
 }
 
 // ofMirror says that Pods belong to the mirror of an origin, "" if the finding is about the mirror itself.

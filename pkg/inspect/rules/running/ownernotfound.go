@@ -37,7 +37,7 @@ func describeOwnerless(s view.Submission, finished *metav1.Condition) view.Sight
 			quote.WorkloadCondition(s.Manager, s.Workload, finished),
 			fmt.Sprintf("%s: %s, UID %s, exists and has not finished", j.Context, view.Of(j).String(), j.UID),
 		},
-		Remedy: restartFromScratch(j),
+		Remedy: advice.CreateAgain(j),
 	}
 	for _, m := range s.Pair.Mirrors {
 		if !advice.IsBlocked(m.Job) {
@@ -47,7 +47,7 @@ func describeOwnerless(s view.Submission, finished *metav1.Condition) view.Sight
 			m.Job.Context, quote.Finalizers(m.Job))
 		sighting.Evidence = append(sighting.Evidence, quote.Deletion(m.Job)...)
 		sighting.Jobs, sighting.Covers = append(sighting.Jobs, m.Job), []string{"JM111"}
-		sighting.Remedy = command.Say("%s, and then %s", advice.Unblock(m.Job), sighting.Remedy)
+		sighting.Remedy = command.Say("%s, and then delete the origin: %s, and create the %s again", advice.Unblock(m.Job), advice.DeleteJob(j), j.Kind)
 	}
 	return sighting
 }

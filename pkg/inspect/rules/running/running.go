@@ -10,9 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -103,11 +101,6 @@ func conditionNamed(f *inspect.Facts, w *kueue.Workload, conditionType string) s
 		return quote.WorkloadCondition(f, w, c)
 	}
 	return fmt.Sprintf("%s: %s has no condition %s", f.Context, view.OfWorkload(f, w).String(), conditionType)
-}
-
-// restartFromScratch returns how to restart a Job from scratch.
-func restartFromScratch(j *inspect.Job) command.Prose {
-	return command.Say("delete it: %s, and create it again", advice.DeleteJob(j))
 }
 
 // isLiveMirror reports whether MultiKueue made a mirror, and the mirror has not ended.

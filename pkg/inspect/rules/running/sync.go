@@ -9,6 +9,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -40,7 +41,7 @@ func outOfSync() view.Rule {
 						Object: view.Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
 						Message:  fmt.Sprintf("it will never run: a worker changed its mirror, and Kueue ended the Workload of the %s", j.Kind),
 						Evidence: []string{quote.WorkloadCondition(s.Manager, s.Workload, c)},
-						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", quote.Plural(j), delegation.MultiKueueOriginLabel, restartFromScratch(j)),
+						Remedy:   command.Say("exempt %s with the label %s from mutating policies on the workers, and then %s", quote.Plural(j), delegation.MultiKueueOriginLabel, advice.CreateAgain(j)),
 					})
 				case !s.IsFinished():
 					reportOutOfSync(v, s)
@@ -147,11 +148,31 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 		if len(editors) == 0 {
 			return
 		}
-		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", inspect.And(editors), c.Cluster, c.Worker.Context)
+		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", nameEditors(editors), c.Cluster, c.Worker.Context)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: managedFields of %s name %s, last at %s",
 			m.Job.Context, view.Of(m.Job).String(), strings.Join(editors, ", "), quote.MaybeTime(view.TimeOf(m.Job.SpecWrittenAt))))
 		s.Remedy, s.Cause = "", ""
 	}
+}
+
+// nameEditors names who edited a mirror. A name in managedFields that begins with kubectl is that of a tool:
+// a user called it.
+func nameEditors(managers []string) string {
+	var names, tools []string
+	for _, name := range managers {
+		switch verb, ok := strings.CutPrefix(name, "kubectl-"); {
+		case name == "kubectl", name == "kubectl-client-side-apply", name == "kubectl-last-applied":
+			tools = append(tools, "kubectl apply")
+		case ok:
+			tools = append(tools, "kubectl "+verb)
+		default:
+			names = append(names, name)
+		}
+	}
+	if len(tools) > 0 {
+		names = append([]string{fmt.Sprintf("a user (%s)", strings.Join(slices.Compact(tools), ", "))}, names...)
+	}
+	return inspect.And(names)
 }
 
 // unblock returns how to make MultiKueue offer a Job again whose copy ended
@@ -159,7 +180,7 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 func unblock(v *view.View, s view.Submission, c view.Copy) command.Prose {
 	switch {
 	case s.IsEvicted() && s.Workload.Is(kueue.QuotaReserved) && s.Job().Active > 0 && !hasPodsLeft(v, s):
-		return command.Say("set status.active of the origin to 0, so that Kueue releases its quota and offers it again: %s", setNoneActive(s.Job()))
+		return command.Say("set status.active of the origin to 0, so that Kueue releases the quota and offers the %s again: %s", s.Job().Kind, setNoneActive(s.Job()))
 	case s.WaitsForWorkers():
 		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeftMirror(s, c))
 	}

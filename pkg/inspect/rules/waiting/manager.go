@@ -151,6 +151,6 @@ func useAnotherQueue(v *view.View, s view.Submission, other string, missing queu
 		// Kueue gives a Job to MultiKueue only when the Job is created.
 		return command.Say("recreate %s in LocalQueue %s: %s", name, other, advice.Recreate(j, delegation.MultiKueue).With("--queue", other))
 	}
-	return command.Say("%s, and create it again with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
-		advice.DeleteJob(j), delegation.QueueNameLabel, other, j.Kind)
+	return command.Say("%s with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
+		advice.CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
 }
