@@ -248,11 +248,11 @@ func TestQueueToJoin(t *testing.T) {
 		"it requests what the queue covers": {nil, "recreate it " + recreate("user-queue")},
 		"it requests nothing": {
 			[]edit{requests("{}")},
-			"delete it, and create it again with label kueue.x-k8s.io/queue-name=user-queue and a request for cpu or memory: " + delete,
+			"delete the Job: " + delete + ", and create the Job again with label kueue.x-k8s.io/queue-name=user-queue and a request for cpu or memory",
 		},
 		"it requests something else": {
 			[]edit{requests("{limits: {example.com/gpu: 1}}"), only("nvidia.com/gpu")},
-			"delete it, and create it again with label kueue.x-k8s.io/queue-name=user-queue and a request for nvidia.com/gpu: " + delete,
+			"delete the Job: " + delete + ", and create the Job again with label kueue.x-k8s.io/queue-name=user-queue and a request for nvidia.com/gpu",
 		},
 		"a limit is a request":       {[]edit{requests("{limits: {cpu: 1}}")}, "recreate it " + recreate("user-queue")},
 		"the queue counts Pods":      {[]edit{requests("{}"), only("pods")}, "recreate it " + recreate("user-queue")},

@@ -90,7 +90,11 @@ func joinQueue(v *view.View, s view.Submission) command.Prose {
 		which = fmt.Sprintf("; its Pods must request %s", resourcesOf(queue))
 	}
 	if advice.CanRecreate(j, delegation.MultiKueue) {
-		return afterOpening(v, s, name, command.Say("recreate the %s with a queue label: %s%s", j.Kind, advice.RecreateIn(j, delegation.MultiKueue, name), which))
+		object := "it"
+		if advice.OpenQueue(v, s, name) != "" {
+			object = "the " + j.Kind
+		}
+		return afterOpening(v, s, name, command.Say("recreate %s with a queue label: %s%s", object, advice.RecreateIn(j, delegation.MultiKueue, name), which))
 	}
 	return afterOpening(v, s, name, command.Say("%s with %s%s", advice.CreateAgain(j), label, which))
 }
