@@ -60,6 +60,14 @@ func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 func (j *candidate) complete() inspect.Finding {
 	full := finding(j.rule, completeSighting(j.sighting))
 	full.Young, full.Grace, full.Jobs = true, j.period, j.Jobs
+	if full.Clauses == nil {
+		full.Clauses = map[inspect.Ref]string{}
+	}
+	for job, clause := range j.Clauses {
+		if full.Clauses[job] == "" {
+			full.Clauses[job] = clause
+		}
+	}
 	return full.withReach(j.reach)
 }
 
