@@ -2,7 +2,6 @@ package kueue
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -159,6 +158,8 @@ type Wait struct {
 	Queue string `json:"queue"`
 	// Checks are the AdmissionChecks that are not ready, for the reasons about them.
 	Checks []CheckState `json:"checks"`
+	// answer is what the first of Checks last said, for ReasonCheckPending and ReasonCheckRetry.
+	answer string
 	// Condition is what Reason was read from, nil if Kueue wrote no condition.
 	Condition *metav1.Condition `json:"-"`
 	// Partial is true if the Workload may start with fewer Pods. Kueue's message is about
@@ -284,38 +285,6 @@ func (w *Wait) quote(text string) string {
 		return text
 	}
 	return strings.TrimPrefix(text+": "+clause, ": ")
-}
-
-// checkText describes an AdmissionCheck. verb is the text of the reason.
-func (w *Wait) checkText(verb string) string {
-	text := "an AdmissionCheck " + verb
-	if len(w.Checks) > 0 {
-		text = fmt.Sprintf("AdmissionCheck %s %s", w.Checks[0].Name, verb)
-	}
-	if rejection := w.rejection(); rejection != "" {
-		text += ": " + rejection
-	}
-	return text
-}
-
-// rejectionPattern matches why an AdmissionCheck rejected a Workload, in the
-// condition Evicted, after Kueue has reset the check (kueue:
-// workload_controller.go).
-var rejectionPattern = regexp.MustCompile(`(?s)AdmissionCheck in Rejected state: "[^"]*" \((.*)\)$`)
-
-// rejection returns why an AdmissionCheck rejects the Workload, "" if it does
-// not, or if the reason is unknown.
-func (w *Wait) rejection() string {
-	if w.Reason != ReasonCheckRejected {
-		return ""
-	}
-	if m := rejectionPattern.FindStringSubmatch(w.Message); m != nil {
-		return m[1]
-	}
-	if len(w.Checks) > 0 && w.Checks[0].State == CheckRejected {
-		return w.Checks[0].Message
-	}
-	return ""
 }
 
 // bypassPrefix is the beginning of a message that says only that an equal

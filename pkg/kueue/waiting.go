@@ -19,6 +19,9 @@ func (w *Workload) Waiting() Wait {
 	if wait.Reason == ReasonBackoff {
 		wait.Requeue = w.Status.Requeue
 	}
+	if len(wait.Checks) > 0 && wait.Reason != ReasonCheckRejected {
+		wait.answer = w.Answer(wait.Checks[0]).String()
+	}
 	wait.Partial = slices.ContainsFunc(w.Spec.PodSets, func(p PodSet) bool { return p.MinCount != nil })
 	return wait
 }

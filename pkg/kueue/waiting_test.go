@@ -178,7 +178,25 @@ func TestWaiting(t *testing.T) {
 		},
 		"check retry": {
 			conditions: reserved + unadmitted, checks: check("Retry", "ask again"),
-			want: kueue.ReasonCheckRetry, kind: transient, text: "AdmissionCheck budget requests a later attempt",
+			want: kueue.ReasonCheckRetry, kind: transient, text: "AdmissionCheck budget requests a later attempt: ask again",
+		},
+		"check pending, with a message": {
+			conditions: reserved + unadmitted, checks: check("Pending", "waiting for approval"),
+			want: kueue.ReasonCheckPending, kind: transient, text: "AdmissionCheck budget is pending: waiting for approval",
+		},
+		"check pending again": {
+			conditions: reserved + unadmitted + condition("Evicted", "False", "QuotaReserved", `Previously: Evicted due to AdmissionCheck in Retry state: "budget" (ask again)`),
+			checks:     check("Pending", "Reset to Pending after eviction. Previously: Retry"),
+			want:       kueue.ReasonCheckPending, kind: transient, text: "AdmissionCheck budget is pending again: its last answer was Retry (ask again)",
+		},
+		"check pending again, after another's answer": {
+			conditions: reserved + unadmitted + condition("Evicted", "False", "QuotaReserved", `Previously: Evicted due to AdmissionCheck in Retry state: "nodes" (none)`),
+			checks:     check("Pending", "Reset to Pending after eviction. Previously: Ready"),
+			want:       kueue.ReasonCheckPending, kind: transient, text: "AdmissionCheck budget is pending again: its last answer was Ready",
+		},
+		"check pending, evicted before its answer": {
+			conditions: reserved + unadmitted, checks: check("Pending", "Reset to Pending after eviction. Previously: Pending"),
+			want: kueue.ReasonCheckPending, kind: transient, text: "AdmissionCheck budget has not answered",
 		},
 		"check rejected": {
 			conditions: reserved + unadmitted, checks: check("Rejected", "no money left"),

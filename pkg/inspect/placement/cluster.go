@@ -94,7 +94,7 @@ func (s *site) because(err error) string {
 		return kubecontext.InContext(s.Context, "", err).Cause()
 	}
 	if missing, isSnapshot := kubecontext.NotRecorded(err); isSnapshot {
-		return "the snapshot has no " + missing + "; record it again"
+		return "the snapshot lacks " + missing + "; record a new snapshot"
 	}
 	return kubecontext.InContext(s.Context, "", err).Message()
 }
@@ -104,7 +104,7 @@ func (s *site) isReached() bool {
 	switch {
 	case s.facts == nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.decide(inspect.Unknown, inspect.NoContext, "no context reaches it")
+		return s.decide(inspect.Unknown, inspect.NoContext, "no known context reaches it")
 	case s.facts.Err != nil:
 		s.condition(name, inspect.No, "no")
 		return s.decide(inspect.Unknown, inspect.Unreadable, "%s", s.because(s.facts.Err))
@@ -149,10 +149,10 @@ func (s *site) hasQuota() bool {
 				continue
 			}
 			s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
-			return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is pending and cannot be read", c.Name)
+			return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is %s, and cannot be read", c.Name, c.State)
 		}
 		s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
-		return s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s is pending", c.Name)
+		return s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s %s", c.Name, s.own.Answer(c))
 	}
 	return s.decide(inspect.Fits, inspect.HasQuota, "has quota")
 }

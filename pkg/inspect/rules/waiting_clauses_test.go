@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -32,8 +33,51 @@ func TestClausesOfWorkers(t *testing.T) {
 		clause, _ := clauseOf(t, v, "JM030", job)
 		assert.Equal(t, clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck gate has not passed there")
 	}
-	clause, _ := clauseOf(t, inventory(t, recordings+"/"+recordedKueueDown), "JM031", "train")
+	clause, f := clauseOf(t, v, "JM030", "d06c")
+	assert.Equal(t, clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck gate is pending again: its last answer was Retry (later)")
+	assert.Assert(t, strings.HasPrefix(f.Message, "Jobs have quota on kwok-w1 and kwok-w2, but AdmissionCheck gate has passed on neither"), f.Message)
+	clause, _ = clauseOf(t, inventory(t, recordings+"/"+recordedKueueDown), "JM031", "train")
 	assert.Equal(t, clause, "no Kueue controller processes Workloads on kwok-w1 and kwok-w2")
+}
+
+// TestAnswersOfChecks checks that findings about AdmissionChecks quote what the checks last said.
+func TestAnswersOfChecks(t *testing.T) {
+	v := inventory(t, recordings+"/jobsets")
+	clause, f := clauseOf(t, v, "JM020", "d05b")
+	assert.Equal(t, clause, "MultiKueue waits for AdmissionCheck budget of kwok-mgr, which is pending again: its last answer was Retry (ask again)")
+	assert.Assert(t, strings.Contains(f.Message, "is pending again for default/d05b: its last answer was Retry"), f.Message)
+	clause, _ = clauseOf(t, v, "JM020", "d05a")
+	assert.Assert(t, strings.HasSuffix(clause, "is pending again: its last answer was Rejected (no money left)"), clause)
+
+	workers := func(first, second string) *inspect.Inventory {
+		answer := func(state string) string {
+			return `{status: {conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}],
+				admissionChecks: [{name: prov, state: ` + state + `, lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`
+		}
+		return testCase{base: recordedNoQuota, edits: []edit{
+			patch("kwok-w1", waitingWorkload, answer(first)), patch("kwok-w2", waitingWorkload, answer(second)),
+		}}.make(t)
+	}
+	const stockout = `Retry, message: "no nodes: stockout"`
+	clause, f = clauseOf(t, workers(stockout, stockout), "JM030", "train")
+	assert.Equal(t, clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck prov requests a later attempt: no nodes: stockout")
+	assert.Equal(t, f.Message, "Jobs have quota on kwok-w1 and kwok-w2, but AdmissionCheck prov requests a later attempt for default/train: no nodes: stockout")
+	clause, _ = clauseOf(t, workers(stockout, "Pending"), "JM030", "train")
+	assert.Equal(t, clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck prov has not passed: kwok-w1 requests a later attempt: no nodes: stockout; kwok-w2 has not answered")
+	clause, _ = clauseOf(t, workers(`Rejected, message: "no money"`, "Pending"), "JM030", "train")
+	assert.Assert(t, clause == "AdmissionCheck prov of kwok-w1 rejected it (no money): it never runs there" || strings.HasPrefix(clause, "it has quota on kwok-w2"), clause)
+}
+
+// TestClausesOfYoungFindings checks that a young finding about several Jobs says what it means for each.
+func TestClausesOfYoungFindings(t *testing.T) {
+	v := inventory(t, recordings+"/many-quota-faults")
+	judgment := rules.Judge(v, rules.Catalogue(), rules.Options{Grace: 5 * time.Minute})
+	for _, name := range []string{"d06a", "d06b", "d06c"} {
+		i := slices.IndexFunc(v.Pairs.Pairs, func(p inspect.Pair) bool { return p.Origin.Name == name })
+		all := judgment.All(func(code string) bool { return code == "JM030" })
+		clause := all[0].Clauses[inspect.RefOf(v.Pairs.Pairs[i].Origin)]
+		assert.Assert(t, strings.HasPrefix(clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck gate "), clause)
+	}
 }
 
 // TestFixOfWorkersCheck checks that the fix of a pending check on workers names its controller and shows

@@ -168,6 +168,9 @@ func otherCheckCases() []testCase {
 	}
 	return []testCase{
 		{name: "pending", code: "JM020", base: recordedNoQuota, fires: true, edits: approval("Pending")},
+		{name: "asks for a later attempt", code: "JM020", base: recordedNoQuota, fires: true, edits: approval("Retry")},
+		{name: "another check asks for a later attempt", code: "JM021", base: recordedNoQuota, edits: approval("Retry")},
+		{name: "rejects it", code: "JM020", base: recordedNoQuota, edits: approval("Rejected")},
 		{name: "ready", code: "JM020", base: recordedNoQuota, edits: approval("Ready")},
 		{
 			name: "it does not exist", code: "JM020", base: recordedNoQuota, fires: true,

@@ -79,6 +79,12 @@ func describeRestarts(v *view.View, s view.Submission, n int32) view.Sighting {
 	}
 	if why := lastRetry(s); why != "" {
 		sighting.Message += fmt.Sprintf("; the last time: %s", why)
+	} else {
+		for _, state := range w.Status.AdmissionChecks {
+			if state.State == kueue.CheckRetry {
+				sighting.Message += fmt.Sprintf("; AdmissionCheck %s %s", state.Name, w.Answer(state))
+			}
+		}
 	}
 	quote.AddPreemption(v, s, &sighting)
 	return sighting

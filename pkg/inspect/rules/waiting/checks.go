@@ -29,32 +29,37 @@ func detectOtherCheckPending(v *view.View) {
 			continue
 		}
 		for _, state := range otherChecksOf(s) {
-			reportPendingCheck(v, s, state)
+			// If a check rejects the Workload, Kueue deactivates it.
+			if state.IsOpen() {
+				reportOpenCheck(v, s, state)
+			}
 		}
 	}
 }
 
-// otherChecksOf returns the pending checks of a submission's Workload that
-// MultiKueue waits for.
+// otherChecksOf returns the checks of a submission's Workload that MultiKueue waits for: all others must be
+// ready before a dispatcher nominates clusters.
 func otherChecksOf(s view.Submission) []kueue.CheckState {
 	var others []kueue.CheckState
 	for _, state := range s.Workload.Status.AdmissionChecks {
-		if state.Name != s.Check.Name && state.State == kueue.CheckPending {
+		if state.Name != s.Check.Name && state.State != kueue.CheckReady {
 			others = append(others, state)
 		}
 	}
 	return others
 }
 
-func reportPendingCheck(v *view.View, s view.Submission, state kueue.CheckState) {
+func reportOpenCheck(v *view.View, s view.Submission, state kueue.CheckState) {
 	f := s.Manager
 	o := view.OfKueue(f, "AdmissionCheck", "", state.Name)
+	waits := fmt.Sprintf("MultiKueue waits for AdmissionCheck %s of %s", state.Name, f.Context)
+	answer := s.Workload.Answer(state)
 	evidence := []string{quote.CheckState(view.OfWorkload(f, s.Workload), state)}
 	remedy := command.Say("check its controller: %s", advice.KubectlObject(o, "describe"))
 	check, known := v.Check(f, state.Name)
 	if check != nil {
-		remedy = command.Say("check that controller %s runs, and read the message of the check: %s",
-			check.Spec.ControllerName, advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
+		remedy = command.Say("check that controller %s runs, and read the %s: %s",
+			check.Spec.ControllerName, whatToRead(answer), advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, quote.Condition(o, active))
 		}
@@ -63,7 +68,15 @@ func reportPendingCheck(v *view.View, s view.Submission, state kueue.CheckState)
 	}
 	v.Report(view.Sighting{
 		Object: o, Since: view.Latest(state.LastTransitionTime.Time, offeredSince(s)), Evidence: evidence, Remedy: remedy,
-		Message: fmt.Sprintf("MultiKueue waits for AdmissionCheck %s of %s, which has not answered", state.Name, f.Context),
-		Jobs:    []*inspect.Job{s.Job()}, Cause: f.Context + " " + state.Name, MayPass: check != nil || !known,
+		Message: waits + ", which " + answer.For(s.Job().Namespace+"/"+s.Job().Name), Clause: waits + ", which " + answer.String(),
+		Jobs: []*inspect.Job{s.Job()}, Cause: f.Context + " " + state.Name, MayPass: check != nil || !known,
 	})
+}
+
+// whatToRead returns what of a Workload says more than an answer that the message of a finding quotes.
+func whatToRead(a kueue.Answer) string {
+	if a.IsNone() || a.IsRejection() {
+		return "message of the check"
+	}
+	return "events of the Workload"
 }

@@ -64,11 +64,15 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 		contexts = append(contexts, c.Worker.Context)
 	}
 	where := inspect.And(contexts)
-	passed := map[int]string{1: "has not passed", 2: "has passed on neither"}[len(pending)]
+	passed, alone := cmp.Or(map[int]string{1: "has not passed", 2: "has passed on neither"}[len(pending)], "has passed on none"), "has not passed there"
+	answer := answerOf(pending, state.Name)
+	if !answer.IsNone() {
+		passed, alone = answer.For(w.Job().Namespace+"/"+w.Job().Name), answer.String()
+	}
 	s := view.Sighting{
 		Object: view.OfKueue(o.Worker, "AdmissionCheck", "", state.Name), Since: state.LastTransitionTime.Time, Severity: inspect.Warning,
-		Message:  fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s %s", quote.Plural(w.Job()), where, state.Name, cmp.Or(passed, "has passed on none")),
-		Clause:   fmt.Sprintf("it has quota on %s, but AdmissionCheck %s has not passed there", where, state.Name),
+		Message:  fmt.Sprintf("%s have quota on %s, but AdmissionCheck %s %s", quote.Plural(w.Job()), where, state.Name, passed),
+		Clause:   fmt.Sprintf("it has quota on %s, but AdmissionCheck %s %s", where, state.Name, alone),
 		Evidence: []string{quote.CheckState(view.OfWorkload(o.Worker, o.Workload), state)},
 		Jobs:     []*inspect.Job{w.Job()}, Cause: strings.Join(contexts, " ") + " " + state.Name + " " + kueue.CheckPending + " " + w.Job().Kind,
 		MayPass: state.State != kueue.CheckRejected,
@@ -78,8 +82,12 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(o.Worker, o.Workload, quota))
 	}
 	if state.State == kueue.CheckRejected {
-		s.Message = fmt.Sprintf("AdmissionCheck %s of %s rejected %s: they never run there", state.Name, o.Worker.Context, quote.Plural(w.Job()))
-		s.Clause = fmt.Sprintf("AdmissionCheck %s of %s rejected it: it never runs there", state.Name, o.Worker.Context)
+		check := fmt.Sprintf("AdmissionCheck %s of %s", state.Name, o.Worker.Context)
+		s.Message, s.Clause = fmt.Sprintf("%s rejected %s: they never run there", check, quote.Plural(w.Job())), check+" rejected it: it never runs there"
+		if answer.Text != "" {
+			s.Message += fmt.Sprintf("; %s/%s: %s", w.Job().Namespace, w.Job().Name, answer.Text)
+			s.Clause = fmt.Sprintf("%s rejected it (%s): it never runs there", check, answer.Text)
+		}
 		s.Cause = o.Worker.Context + " " + state.Name + " " + state.State + " " + w.Job().Kind
 		// Kueue also deactivates the copy.
 		s.Covers = []string{"JM124"}
@@ -87,13 +95,31 @@ func workersCheck(v *view.View, w *waiter, o view.Copy, state kueue.CheckState, 
 			s.Severity = inspect.Error
 		}
 	}
-	s.Remedy = readCheck(v, state, pending)
+	s.Remedy = readCheck(v, state, pending, answer)
 	return s
+}
+
+// answerOf returns what a check last said about the copies of a Job, for each worker if the answers differ.
+func answerOf(copies []view.Copy, check string) kueue.Answer {
+	var answers []kueue.Answer
+	var each []string
+	for _, c := range copies {
+		for _, state := range c.Workload.Status.AdmissionChecks {
+			if state.Name == check {
+				answer := c.Workload.Answer(state)
+				answers, each = append(answers, answer), append(each, c.Worker.Context+" "+answer.String())
+			}
+		}
+	}
+	if len(slices.Compact(answers)) == 1 {
+		return answers[0]
+	}
+	return kueue.Answer{Verb: "has not passed", Text: strings.Join(each, "; ")}
 }
 
 // readCheck returns how to find out why a check has not admitted the copies of a Job: which controller
 // must answer, as far as that is known, and what it said.
-func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy) command.Prose {
+func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy, answer kueue.Answer) command.Prose {
 	var unknown, workloads []command.Prose
 	var names, controllers []string
 	workersOf := map[string][]string{}
@@ -113,7 +139,7 @@ func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy) command
 	for _, name := range names {
 		controllers = append(controllers, fmt.Sprintf("controller %s runs on %s", name, inspect.And(workersOf[name])))
 	}
-	read := command.Say("read the message of the check: %s", command.Join(append(unknown, workloads...), ", and "))
+	read := command.Say("read the %s: %s", whatToRead(answer), command.Join(append(unknown, workloads...), ", and "))
 	if len(controllers) == 0 {
 		return read
 	}
