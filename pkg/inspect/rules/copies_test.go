@@ -31,7 +31,7 @@ func TestNoCopiesAnywhere(t *testing.T) {
 	}
 	early := at(0)
 	assert.Equal(t, strings.Join(codesOf(early), " "), "JM114")
-	assert.Equal(t, early[0].Message, "AdmissionCheck multikueue: 1 Job waits for MultiKueue on kwok-mgr: a copy of the Workload on kwok-w1, a copy of the Workload on kwok-w2")
+	assert.Equal(t, early[0].Message, "AdmissionCheck multikueue: 1 Job waits for MultiKueue on kwok-mgr to copy its Workload to kwok-w1 and kwok-w2")
 	assert.Assert(t, strings.HasPrefix(early[0].Remedy, "wait a minute; if it remains, read the log of Kueue on kwok-mgr"), early[0].Remedy)
 
 	findings := at(40 * time.Second)
@@ -65,7 +65,7 @@ func TestGoneMirrorHasNoDate(t *testing.T) {
 	}
 	base.code = "mirror, just noticed"
 	f := find(base, "JM114")
-	assert.Equal(t, f.Message, "AdmissionCheck multikueue: 1 Job waits for MultiKueue on kwok-mgr: the mirror's status")
+	assert.Equal(t, f.Message, "AdmissionCheck multikueue: 1 Job waits for MultiKueue on kwok-mgr to copy the status of its mirror")
 }
 
 // TestKueueOfWorkerWithoutCopies checks that JM025 first doubts that Kueue runs on a worker without

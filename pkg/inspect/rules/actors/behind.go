@@ -68,9 +68,10 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 	jobs, n, counted := waitingJobs(waiting)
 	s.Jobs = jobs
 	who := actor.String()
+	subject := who
 	if actor.Role == liveness.RoleKueue {
 		if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) {
-			s.Object, who = check, "MultiKueue on "+actor.Context
+			s.Object, who, subject = check, "MultiKueue on "+actor.Context, "MultiKueue"
 		}
 	}
 	since := oldest.Awaits.Since
@@ -84,16 +85,16 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 	rate := pace(v, actor, isWaitedFor)
 	if n < fewestOfBacklog {
 		s.Message = late(who, n, counted, waiting)
-		s.Remedy = "wait: it is active"
+		s.Remedy = command.Say("wait: %s is still working on other objects", subject)
 		if rate == 0 {
 			s.Remedy = command.Say("wait a minute; if it remains, %s", advice.CheckActor(v, actor, oldest.Awaits))
 		}
 	} else {
 		s.Message = fmt.Sprintf("%s is behind: %s wait for it", who, counted)
 		if rate > 0 {
-			s.Message += fmt.Sprintf("; it does about %d steps per minute", rate)
+			s.Message += fmt.Sprintf("; %s does about %d steps per minute", subject, rate)
 		}
-		s.Remedy = "wait: it is active"
+		s.Remedy = command.Say("wait: %s is still working on other objects", subject)
 		if actor.Role == liveness.RoleKueue {
 			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in Kueue's configuration: %s",
 				advice.ReconfigureKueue(v, actor.Context))
@@ -103,26 +104,21 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 	return s
 }
 
-// late describes what few Jobs wait for.
+// late describes what few objects wait for.
 func late(who string, n int, counted string, waiting []view.Sighting) string {
 	wait := "waits"
 	if n > 1 {
 		wait = "wait"
 	}
-	var steps []string
-	for _, s := range waiting {
-		if step := s.Awaits.Step(); !slices.Contains(steps, step) {
-			steps = append(steps, step)
-		}
-	}
-	return fmt.Sprintf("%s %s for %s: %s", counted, wait, who, strings.Join(steps, ", "))
+	return fmt.Sprintf("%s %s for %s to %s", counted, wait, who, stepsText(waiting, n))
 }
 
 // fewestOfBacklog is how many Jobs must wait for a controller before more requests per second would
 // help it. With fewer, one Job is late.
 const fewestOfBacklog = 10
 
-// waitingJobs returns the Jobs of sightings, and their number, also in words.
+// waitingJobs returns the Jobs of sightings, and their number, also in words; without Jobs, the number and
+// names of their objects.
 func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, n int, counted string) {
 	each, kind := sets.New[inspect.Ref](), ""
 	for _, w := range waiting {
@@ -134,6 +130,15 @@ func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, n int, counted s
 	}
 	if slices.ContainsFunc(jobs, func(j *inspect.Job) bool { return j.Kind != kind }) {
 		kind = "object"
+	}
+	if each.Len() == 0 {
+		// The objects of the setup wait, such as a MultiKueueCluster.
+		objects := view.GroupBy(waiting, func(s view.Sighting) view.Object { return s.Object })
+		var names []string
+		for _, o := range objects {
+			names = append(names, o.Key.String())
+		}
+		return nil, len(objects), inspect.And(names)
 	}
 	return jobs, each.Len(), inspect.Count(each.Len(), kind)
 }
