@@ -117,6 +117,9 @@ func (x *misplacedMirror) place() string {
 	return fmt.Sprintf("%s since %s", quote.ChosenCluster(x.manager.Context, x.workload), quote.MaybeTime(x.since()))
 }
 
+// name names the Job.
+func (x *misplacedMirror) name() string { return x.mirror.Namespace + "/" + x.mirror.Name }
+
 // otherPlaces describes where else the Job runs, or waits to run.
 func (x *misplacedMirror) otherPlaces() string {
 	if x.chosen == "" {
@@ -200,7 +203,9 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 					continue
 				}
 				s := x.sighting()
-				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs its mirror, %s", x.here[0], config, x.otherPlaces())
+				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of %s, %s",
+					s.Object.String(), config, x.name(), x.otherPlaces())
+				s.Clause = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of it, %s", s.Object.String(), config, x.otherPlaces())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
@@ -249,7 +254,8 @@ func mirrorOnReturnedWorker() view.Rule {
 					v.Report(s)
 					continue
 				}
-				s.Message = fmt.Sprintf("%s still runs its mirror, %s", x.here[0], x.otherPlaces())
+				s.Message = fmt.Sprintf("%s still runs a mirror of %s, %s", s.Object.String(), x.name(), x.otherPlaces())
+				s.Clause = fmt.Sprintf("%s still runs a mirror of it, %s", s.Object.String(), x.otherPlaces())
 				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, liveness.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				duplicates = append(duplicates, duplicate{s, x})
 			}
