@@ -57,13 +57,29 @@ func stopReason(s view.Submission) (why string, since time.Time, evidence string
 	case view.IsTrue(evicted):
 		return because("it was evicted ("+evicted.Reason+")", evicted)
 	case !w.IsActive():
-		return "its Workload was deactivated", view.TimeOf(inspect.SpecWrittenAt(w.ManagedFields)), fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, view.OfWorkload(s.Manager, w).String())
+		return wasDeactivated, deactivatedSince(w), fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, view.OfWorkload(s.Manager, w).String())
 	case view.IsFalse(lost):
 		return because("it lost its quota", lost)
 	case s.HasState(kueue.CheckRetry), s.HasState(kueue.CheckRejected):
 		return "it was withdrawn (" + s.Check.State + ")", s.Check.LastTransitionTime.Time, quote.MultiKueueCheck(s)
 	}
 	return "", since, ""
+}
+
+// wasDeactivated is why a submission should no longer run if spec.active of its Workload is false.
+const wasDeactivated = "its Workload was deactivated"
+
+// deactivatedSince returns when a Workload was deactivated, or the earliest possible time: Kueue has set
+// no condition for it yet, so the latest one is older.
+func deactivatedSince(w *kueue.Workload) time.Time {
+	if at := inspect.SpecWrittenAt(w.ManagedFields); at != nil {
+		return at.Time
+	}
+	var since time.Time
+	for _, c := range w.Status.Conditions {
+		since = view.Latest(since, c.LastTransitionTime.Time)
+	}
+	return since
 }
 
 func reportRunsOn(v *view.View, s view.Submission, why string, since time.Time, evidence string) {
@@ -79,8 +95,9 @@ func reportRunsOn(v *view.View, s view.Submission, why string, since time.Time, 
 		}
 		sighting := view.Sighting{
 			Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j, m.Job}, Cause: "runs on " + by.Context + " " + m.Job.Context + " " + why,
-			Message:  fmt.Sprintf("%s on %s, but its mirror on %s still runs: Kueue on %s must %s", why, s.Manager.Context, m.Job.Context, by.Context, doing),
-			Evidence: []string{evidence, quote.State(m.Job)},
+			Message:   fmt.Sprintf("%s on %s, but its mirror on %s still runs: Kueue on %s must %s", why, s.Manager.Context, m.Job.Context, by.Context, doing),
+			Evidence:  []string{evidence, quote.State(m.Job)},
+			IsUndated: why == wasDeactivated && inspect.SpecWrittenAt(s.Workload.ManagedFields) == nil,
 		}
 		if s.Workload != nil {
 			due := v.On(by.Context, s.Manager.Context, since)
