@@ -26,12 +26,16 @@ func TestCopiesOff(t *testing.T) {
 		edits []edit
 		want  string
 	}{
-		"rejected on both workers":           {[]edit{copyRejected("kwok-w1", "Pending"), copyRejected("kwok-w2", "Pending")}, "error JM124"},
-		"rejected on one worker":             {[]edit{copyRejected("kwok-w1", "Pending")}, "warning JM124"},
-		"rejected on the only one so far":    {[]edit{copyRejected("kwok-w1", "Pending"), patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`)}, "warning JM124"},
-		"by a user on one worker":            {[]edit{patch("kwok-w1", waitingWorkload, byUser)}, "info JM124"},
-		"by users on both workers":           {[]edit{patch("kwok-w1", waitingWorkload, byUser), patch("kwok-w2", waitingWorkload, byUser)}, "info JM124"},
-		"rejected, and by a user":            {[]edit{copyRejected("kwok-w1", "Pending"), patch("kwok-w2", waitingWorkload, byUser)}, "warning JM124, info JM124"},
+		"rejected on both workers":        {[]edit{copyRejected("kwok-w1", "Pending"), copyRejected("kwok-w2", "Pending")}, "error JM124"},
+		"rejected on one worker":          {[]edit{copyRejected("kwok-w1", "Pending")}, "warning JM124"},
+		"rejected on the only one so far": {[]edit{copyRejected("kwok-w1", "Pending"), patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [worker1]}}`)}, "warning JM124"},
+		"by a user on one worker":         {[]edit{patch("kwok-w1", waitingWorkload, byUser)}, "warning JM124"},
+		"by a user, and the other may run it": {[]edit{
+			patch("kwok-w1", waitingWorkload, byUser),
+			patch("kwok-w2", waitingWorkload, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`),
+		}, "info JM124"},
+		"by users on both workers":           {[]edit{patch("kwok-w1", waitingWorkload, byUser), patch("kwok-w2", waitingWorkload, byUser)}, "warning JM124"},
+		"rejected, and by a user":            {[]edit{copyRejected("kwok-w1", "Pending"), patch("kwok-w2", waitingWorkload, byUser)}, "warning JM124, warning JM124"},
 		"the check still rejects it":         {[]edit{copyRejected("kwok-w1", "Rejected")}, "warning JM030"},
 		"the checks of both still reject it": {[]edit{copyRejected("kwok-w1", "Rejected"), copyRejected("kwok-w2", "Rejected")}, "error JM030, error JM030"},
 	} {

@@ -83,6 +83,8 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 			if isOffEverywhere(v, s, off) {
 				sighting.Severity = inspect.Error
 			}
+		} else if isRefusedElsewhere(v, s, off) {
+			sighting.Severity = inspect.Warning
 		}
 		v.Report(sighting)
 	}
@@ -96,6 +98,24 @@ func isOffEverywhere(v *view.View, s view.Submission, off []copyOff) bool {
 		return slices.ContainsFunc(off, func(c copyOff) bool { return c.Cluster == name && c.wait.Reason != kueue.ReasonDeactivated })
 	}
 	return len(clusters) > 0 && !slices.ContainsFunc(clusters, func(name string) bool { return !isOff(name) })
+}
+
+// isRefusedElsewhere reports whether no worker that MultiKueue may offer a submission to can run it: its
+// copy there is deactivated, or waits for a change.
+func isRefusedElsewhere(v *view.View, s view.Submission, off []copyOff) bool {
+	copies := v.Copies(s)
+	clusters := v.ClustersOf(s)
+	return len(clusters) > 0 && !slices.ContainsFunc(clusters, func(name string) bool {
+		if slices.ContainsFunc(off, func(c copyOff) bool { return c.Cluster == name }) {
+			return false
+		}
+		i := slices.IndexFunc(copies, func(c view.Copy) bool { return c.Cluster == name })
+		if i < 0 {
+			return true
+		}
+		wait := copies[i].Workload.Waiting()
+		return !wait.IsPermanent()
+	})
 }
 
 // describeCopiesOff describes copies that are deactivated for the same reason.
