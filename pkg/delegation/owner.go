@@ -28,3 +28,7 @@ func (k Kind) OwnerOf(managedBy string) Owner {
 	}
 	return Owner(managedBy)
 }
+
+// NamesBuiltIn reports whether the value of an object's managedBy field is the one that is reserved for
+// the built-in controller.
+func (k Kind) NamesBuiltIn(managedBy string) bool { return managedBy != "" && managedBy == k.Reserved }

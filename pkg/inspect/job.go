@@ -35,6 +35,9 @@ type Job struct {
 	UID string `json:"uid"`
 	// ManagedBy is the owner of the Job, "built-in" if it is not delegated.
 	ManagedBy delegation.Owner `json:"managedBy"`
+	// NamesBuiltIn is whether the field that names the owner is set, to the value reserved for the
+	// built-in controller.
+	NamesBuiltIn bool `json:"-"`
 	// Status is the actual status of the Job.
 	Status delegation.Status `json:"status"`
 	// Completions is how many Pods must succeed; null if the first success ends the Job.

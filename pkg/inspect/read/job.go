@@ -33,7 +33,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	r.job = inspect.Job{
 		APIVersion: apiVersion, Kind: kindName,
 		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
-		ManagedBy:   kind.OwnerOf(ptr.Deref(o.Spec.ManagedBy, "")),
+		ManagedBy: kind.OwnerOf(ptr.Deref(o.Spec.ManagedBy, "")), NamesBuiltIn: kind.NamesBuiltIn(ptr.Deref(o.Spec.ManagedBy, "")),
 		Completions: o.Spec.Completions, Parallelism: o.Spec.Parallelism,
 		Succeeded: o.Status.Succeeded, Failed: o.Status.Failed, Active: o.Status.Active, Ready: o.Status.Ready,
 		StartTime: o.Status.StartTime, CompletionTime: o.Status.CompletionTime,

@@ -28,6 +28,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		APIVersion: apiVersion, Kind: kindName, KindRow: kind,
 		Namespace: meta.GetNamespace(), Name: meta.GetName(), UID: string(meta.GetUID()),
 		ManagedBy:         kind.OwnerOf(delegation.TextAt(content, kind.ManagedBy...)),
+		NamesBuiltIn:      kind.NamesBuiltIn(delegation.TextAt(content, kind.ManagedBy...)),
 		StartTime:         timePointer(kind.Started(r.state)),
 		CompletionTime:    timePointer(kind.Ended(r.state)),
 		CreationTimestamp: meta.GetCreationTimestamp(),

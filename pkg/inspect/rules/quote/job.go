@@ -67,7 +67,14 @@ func OwnerField(row delegation.Kind) string {
 
 // Owner quotes the owner of an object.
 func Owner(j *inspect.Job) string {
-	return fmt.Sprintf("%s: %s of %s is %s", j.Context, OwnerFieldOf(j), view.Of(j).String(), j.ManagedBy)
+	value := "is " + string(j.ManagedBy)
+	switch {
+	case j.NamesBuiltIn:
+		value = "is " + j.Row().Reserved
+	case j.ManagedBy.IsBuiltIn():
+		value = "is not set"
+	}
+	return fmt.Sprintf("%s: %s of %s %s", j.Context, OwnerFieldOf(j), view.Of(j).String(), value)
 }
 
 // TTL quotes the TTL of an object that has one.
