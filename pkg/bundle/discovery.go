@@ -102,7 +102,7 @@ func (s *server) groupRefusal(group string) (metav1.Status, bool) {
 	return metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 		Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable,
-		Message: "the snapshot lacks the list of kinds; record it again with the snapshot command",
+		Message: "the snapshot lacks the list of kinds; record a new one with the snapshot command",
 	}, true
 }
 

@@ -267,7 +267,7 @@ func TestGroupsOfKinds(t *testing.T) {
 	const kinds = "  kinds:\n  - {apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, plural: jobsets, managedBy: spec.managedBy}\n"
 	for fields, want := range map[string]string{
 		kinds: "",
-		"":    "the snapshot lacks the list of kinds; record it again with the snapshot command",
+		"":    "the snapshot lacks the list of kinds; record a new one with the snapshot command",
 		"  unread:\n  - {resource: \"*.*\", status: {code: 503, reason: ServiceUnavailable, message: not now}}\n" + kinds: "not now",
 	} {
 		c := clusters(t, one(t, fields, kubeSystem), fleet.Options{}).Clusters()[0]

@@ -29,7 +29,7 @@ func (s *server) setCapacity(c *Context) {
 				s.unread[res.GroupResource()] = metav1.Status{
 					TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
 					Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
-					Message: fmt.Sprintf("the snapshot lacks %s; record it again with the snapshot command", res.GroupResource()),
+					Message: fmt.Sprintf("the snapshot lacks %s; record a new one with the snapshot command", res.GroupResource()),
 					Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: kubecontext.CauseNotRecorded, Message: res.GroupResource().String()}}},
 				}
 			}

@@ -78,5 +78,5 @@ func TestProbeTriesWorkersOnly(t *testing.T) {
 	assert.NilError(t, clientcmd.WriteToFile(*config, kubeconfig))
 
 	out, errOut, _ := run(t, "doctor", "--probe", "--all-workers", "--dry-run", "-n", "default", "--queue", "user-queue", "--kubeconfig", kubeconfig)
-	assert.Assert(t, len(written) == 0 && strings.Contains(out, "worker1: no context reaches it"), "%v %s%s", written, out, errOut)
+	assert.Assert(t, len(written) == 0 && strings.Contains(out, "worker1: no known context reaches it"), "%v %s%s", written, out, errOut)
 }

@@ -110,8 +110,8 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 		"a worker has no context": {
 			job,
 			[]string{"--from", fleetWithout(t, "worker-2")},
-			"Cannot tell whether it would run. tokyo: no context reaches it; worker-1: needs 8 nvidia.com/gpu, limit 4.",
-			[]inspect.Unchecked{{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it"}},
+			"Cannot tell whether it would run. tokyo: no known context reaches it; worker-1: needs 8 nvidia.com/gpu, limit 4.",
+			[]inspect.Unchecked{{What: "worker tokyo", Contexts: []string{}, Reason: "no known context reaches it"}},
 		},
 		"the requests are unknown": {
 			jobSet,
@@ -143,7 +143,7 @@ func TestFixesForUnreadWorkers(t *testing.T) {
 		"a worker is not selected":  {[]string{"--from", exampleFleet, "--contexts", "management,worker-1"}, "worker-2 is not selected", all},
 		"nor the other one":         {[]string{"--from", exampleFleet, "--contexts", "management,worker-2"}, "worker-1 is not selected", all},
 		"another cluster stays":     {[]string{"--from", fleetWithOther(t), "--contexts", "management,other,worker-1"}, "worker-2 is not selected", all + ",other"},
-		"no context":                {[]string{"--from", fleetWithout(t, "worker-2")}, "no context reaches tokyo", "add a context for tokyo to the kubeconfig"},
+		"no context":                {[]string{"--from", fleetWithout(t, "worker-2")}, "no known context reaches tokyo", "add a context for tokyo to the kubeconfig"},
 		"its Jobs may not be read":  {[]string{"--from", fleetDenying(t, "worker-2", "jobs", "batch")}, "you may not read Jobs on worker-2", "get the right to read Jobs on worker-2" + rights},
 		"nor those of the smallest": {[]string{"--from", fleetDenying(t, "worker-1", "jobs", "batch")}, "you may not read Jobs on worker-1", "get the right to read Jobs on worker-1" + rights},
 	} {

@@ -1,15 +1,18 @@
 package inspect
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -162,6 +165,11 @@ func (c *Capacity) UnreadNamespace(name string) error {
 
 // AddGap records that a part could not be read. It keeps one reason per part, as Facts.AddGap does.
 func (c *Capacity) AddGap(part Part, err error) {
+	var answer *apierrors.StatusError
+	if _, isSnapshot := kubecontext.NotRecorded(err); isSnapshot && errors.As(err, &answer) {
+		// The answer names the resource.
+		err = answer
+	}
 	if err = fmt.Errorf("%s could not be read: %w", part, err); comesFirst(err, c.Gaps[part]) {
 		c.Gaps[part] = err
 	}

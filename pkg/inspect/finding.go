@@ -157,7 +157,7 @@ type CheckSummary struct {
 type Unchecked struct {
 	// What names the unread part, such as "Workloads", "worker paris", or the "verdict" on a cluster.
 	What string `json:"what"`
-	// Contexts are the contexts where it could not be read; empty if no context reaches it.
+	// Contexts are the contexts where it could not be read; empty if no known context reaches it.
 	Contexts []string `json:"contexts"`
 	// Reason says why it could not be read.
 	Reason string `json:"reason"`

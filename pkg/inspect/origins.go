@@ -21,13 +21,13 @@ func (v *Inventory) IsOrphan(j *Job) bool {
 // LacksOrigin reports whether the cluster that created a mirror without an origin was read, so that
 // the origin does not exist there. MultiKueue's mirrors do not name their manager, and a manager
 // that was not read may dispatch to the same worker. So a manager that was read must use the
-// mirror's label, and dispatch to its worker.
+// mirror's label, and dispatch to its worker according to its MultiKueueClusters, which were read.
 func (v *Inventory) LacksOrigin(j *Job) bool {
 	if j.OriginUID() != "" {
 		return slices.ContainsFunc(v.Clusters, func(f *Facts) bool { return f.lacksObject(j.Marks.Origin, j) })
 	}
 	return !v.isSubmitted(NameOf(j)) && slices.ContainsFunc(v.Clusters, func(f *Facts) bool {
-		return f.Err == nil && f.Context != j.Context && f.isManager() && f.IsRequested(j.Row()) && v.usesOrigin(f, j.MultiKueueOrigin()) && v.dispatchesTo(f, j.Context)
+		return f.Err == nil && f.Gaps[PartClusters] == nil && f.Context != j.Context && f.isManager() && f.IsRequested(j.Row()) && v.usesOrigin(f, j.MultiKueueOrigin()) && v.dispatchesTo(f, j.Context)
 	})
 }
 

@@ -260,7 +260,7 @@ func (v *Inventory) UnreadWorkers() []Unchecked {
 // UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was
 // read.
 func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
-	u := &Unchecked{What: "worker " + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it"), Cluster: true}
+	u := &Unchecked{What: WorkerPrefix + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it"), Cluster: true}
 	context := v.ContextOf(manager, cluster)
 	if context == "" {
 		if manager.lacksCluster(cluster) {
@@ -290,5 +290,9 @@ func (v *Inventory) WhyNoContext(manager *Facts, clusters string) string {
 	if manager.Gaps[PartSecrets] != nil || manager.Gaps[PartClusters] != nil {
 		return fmt.Sprintf("cannot tell which context reaches %s: its address on %s could not be read", clusters, manager.Context)
 	}
-	return "no context reaches " + clusters
+	return "no known context reaches " + clusters
 }
+
+// WorkerPrefix is how Unchecked.What begins for a worker that was not read. The name of its
+// MultiKueueCluster follows.
+const WorkerPrefix = "worker "

@@ -251,6 +251,6 @@ func TestUnreadWorkers(t *testing.T) {
 	v := reachOf(nil, k, nil, kubecontext.Address{Context: "a", Server: "https://a"}, kubecontext.Address{Context: "c", Server: "https://c"})
 	assert.DeepEqual(t, v.UnreadWorkers(), []Unchecked{
 		{What: "worker lyon", Contexts: []string{"c"}, Reason: NotSelected, Cluster: true},
-		{What: "worker tokyo", Contexts: []string{}, Reason: "no context reaches it", Cluster: true},
+		{What: "worker tokyo", Contexts: []string{}, Reason: "no known context reaches it", Cluster: true},
 	})
 }

@@ -238,7 +238,7 @@ type Hop struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Name is the name of the object.
 	Name string `json:"name"`
-	// Context is the context of the object; empty if no context reaches it.
+	// Context is the context of the object; empty if no known context reaches it.
 	Context string `json:"context"`
 	// State is a state in the object's own words, or NotFound, Forbidden, Unreachable or Unknown.
 	State string `json:"state"`

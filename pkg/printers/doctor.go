@@ -47,7 +47,7 @@ func doctorCluster(r *inspect.DoctorReport, c *inspect.DoctorCluster, o TableOpt
 		}
 	}
 	if len(c.NotChecked) > 0 {
-		lines = append(lines, wrapBelow(gap+p.bad(markUnknown)+" ", "not checked: "+strings.Join(c.NotChecked, ", "), o.Width)...)
+		lines = append(lines, wrapBelow(gap+p.ofSeverity(inspect.Warning, markUnknown)+" ", "not checked: "+strings.Join(c.NotChecked, ", "), o.Width)...)
 	}
 	return lines
 }
@@ -143,11 +143,31 @@ func doctorTotals(r *inspect.DoctorReport) string {
 	if s.Infos > 0 {
 		text += fmt.Sprintf(", %d info", s.Infos)
 	}
-	where := fmt.Sprintf(" on %s and %s", inspect.Count(s.Managers, "manager"), inspect.Count(s.Workers, "worker"))
+	workers := inspect.Count(s.Workers, "worker")
+	if n := unreadWorkers(r); n > 0 {
+		workers = fmt.Sprintf("%d of %s", s.Workers, inspect.Count(s.Workers+n, "worker"))
+	}
+	where := fmt.Sprintf(" on %s and %s", inspect.Count(s.Managers, "manager"), workers)
 	if s.Errors+s.Warnings+s.Infos == 0 && len(r.Unchecked) > 0 {
 		return text + " in what was checked" + where + "."
 	}
 	return text + where + "."
+}
+
+// unreadWorkers returns how many workers are known and were not read.
+func unreadWorkers(r *inspect.DoctorReport) int {
+	n := 0
+	for i := range r.Clusters {
+		if c := &r.Clusters[i]; c.Error != "" && c.IsWorker() {
+			n++
+		}
+	}
+	for _, u := range r.Unchecked {
+		if u.Cluster && strings.HasPrefix(u.What, inspect.WorkerPrefix) {
+			n++
+		}
+	}
+	return n
 }
 
 // hasNoCluster reports whether no manager or worker could be checked.

@@ -68,7 +68,7 @@ func probeWithWorkers() *inspect.ProbeReport {
 	r.Workers = []inspect.ProbeWorker{
 		{Cluster: "paris", Context: "worker-1", Verdict: inspect.Fits},
 		{Cluster: "worker-2", Context: "worker-2", Verdict: inspect.Never, Message: "ResourceQuota ml/none is exhausted: requested pods=1, used pods=0, limited to pods=0", Remedy: "request less, or have the quota raised: `kubectl --context worker-2 -n ml describe resourcequota none`"},
-		{Cluster: "worker-3", Verdict: inspect.Unknown, Message: "no context reaches it"},
+		{Cluster: "worker-3", Verdict: inspect.Unknown, Message: "no known context reaches it"},
 		{Cluster: "worker-4", Context: "worker-4", Verdict: inspect.Never, Message: "Namespace ml does not exist", Remedy: "`kubectl --context worker-4 create namespace ml`"},
 	}
 	r.Conclude(false, "")

@@ -18,7 +18,7 @@ func TestCleanedMessage(t *testing.T) {
 	at := &target{manager: "management", workers: []string{"paris"}}
 	contexts, unreached := at.workerContexts(inspect.NewInventory(time.Now(), []*inspect.Facts{{Context: "management", Kueue: &inspect.KueueFacts{}}}, nil))
 	assert.Equal(t, len(contexts), 0)
-	assert.DeepEqual(t, unreached, []string{"paris: no context reaches it"})
+	assert.DeepEqual(t, unreached, []string{"paris: no known context reaches it"})
 	_, unknown := (&target{manager: "management"}).workerContexts(inspect.NewInventory(time.Now(), nil, nil))
 	for _, tt := range []struct {
 		unreached, unseen []string
@@ -27,10 +27,10 @@ func TestCleanedMessage(t *testing.T) {
 	}{
 		{nil, nil, false, "Job, mirror and Workloads are gone"},
 		{nil, []string{"worker-2"}, false, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
-		{unreached, nil, false, "Job and Workloads are gone where they were checked; not checked on paris: no context reaches it"},
+		{unreached, nil, false, "Job and Workloads are gone where they were checked; not checked on paris: no known context reaches it"},
 		{unknown, nil, false, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
 		{nil, nil, true, "management reports the Job gone; mirror and Workloads are gone"},
-		{unreached, nil, true, "management reports the Job gone; Workloads are gone where they were checked; not checked on paris: no context reaches it"},
+		{unreached, nil, true, "management reports the Job gone; Workloads are gone where they were checked; not checked on paris: no known context reaches it"},
 	} {
 		done := probe.Removal{Unseen: tt.unseen, IsProven: !tt.isUnproven}
 		assert.Equal(t, (&cleaner{manager: &fleet.Cluster{Context: "management"}, unreached: tt.unreached}).cleanedMessage(done), tt.want)

@@ -18,6 +18,8 @@ type Brief struct {
 	// Cost is what the Job holds although no cluster can run it, nil if
 	// nothing.
 	Cost *inspect.Cost
+	// Unchecked is what the answer depends on and could not be read.
+	Unchecked []inspect.Unchecked
 }
 
 // Jobs returns the answers for all Jobs of an inventory. found are the
@@ -63,7 +65,7 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 	if a.State == inspect.StateRunning && a.Reason == inspect.ReasonNone {
 		return Brief{}
 	}
-	return Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost}
+	return Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost, Unchecked: a.Unchecked}
 }
 
 // listed is how many waiting Jobs of a list get the same answer as in trace.
@@ -123,7 +125,7 @@ func Explain(v *inspect.Inventory, pairs []inspect.Pair, aboutHolders []inspect.
 		t.Findings = about(t)
 		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutHolders}
 		if a := q.Answer(); a.Message != "" {
-			briefs[listed.Origin] = Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost}
+			briefs[listed.Origin] = Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost, Unchecked: a.Unchecked}
 		}
 	}
 }

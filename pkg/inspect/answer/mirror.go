@@ -40,7 +40,7 @@ func (q *Question) withoutOrigin() Answer {
 	if hold := q.holdOn(j); hold != "" && j.Status == delegation.Suspended {
 		a.Message = fmt.Sprintf("Suspended on %s. %s", j.Context, hold)
 	}
-	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no context reaches its manager"}
+	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no known context reaches its manager"}
 	why := "no manager was read"
 	if q.Inventory.KnowsManagerOf(j) {
 		missing.Reason, why = "the managers that were read may not have created it", "another manager may have created it"

@@ -67,7 +67,7 @@ func (q *Question) dispatchedUnread(a *Answer, place delegation.Place) {
 		a.Message += fmt.Sprintf(" on another cluster, in a context that was %s.", inspect.NotSelected)
 	default:
 		a.Message += fmt.Sprintf(" on %s, which was not read.", place.Cluster())
-		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{}, Reason: "no context is known to reach " + place.Cluster()}}
+		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{}, Reason: "no known context reaches " + place.Cluster()}}
 	}
 }
 
@@ -163,7 +163,7 @@ func uncheckedOn(all []inspect.Placement, isUnchecked func(inspect.Placement) bo
 		}
 		u := inspect.Unchecked{What: inspect.NoVerdict, Contexts: []string{}, Reason: p.Message, Cluster: !p.Manager}
 		if p.Cluster != "" {
-			u.What = "worker " + p.Cluster
+			u.What = inspect.WorkerPrefix + p.Cluster
 		}
 		if p.Context != "" {
 			u.Contexts = []string{p.Context}

@@ -51,7 +51,7 @@ func TestDispatchedToUnreadCluster(t *testing.T) {
 		},
 		"no context": {
 			nil, nil, "It was dispatched to ml/d2 on cluster lost, which was not read.",
-			[]inspect.Unchecked{{What: "mirror", Contexts: []string{}, Reason: "no context is known to reach cluster lost"}},
+			[]inspect.Unchecked{{What: "mirror", Contexts: []string{}, Reason: "no known context reaches cluster lost"}},
 		},
 	} {
 		origin := &inspect.Job{

@@ -108,7 +108,7 @@ func (r *reporter) addUnchecked() {
 				continue
 			}
 			r.unseen = append(r.unseen, manager)
-			unread := inspect.Unchecked{What: "worker " + c.Name, Contexts: []string{}, Reason: r.view.WhyNoContext(manager, "it"), Cluster: true}
+			unread := inspect.Unchecked{What: inspect.WorkerPrefix + c.Name, Contexts: []string{}, Reason: r.view.WhyNoContext(manager, "it"), Cluster: true}
 			if context == "" {
 				r.add(unread)
 			} else if err := r.view.Failed(context); err == nil {
@@ -161,7 +161,7 @@ func unreadReason(n NotJudged) string {
 		return "needs the right to " + inspect.Access{Verbs: []string{denied.Verb}, Resource: denied.Resource, Group: denied.Group, Namespace: denied.Namespace}.String()
 	}
 	if _, isSnapshot := kubecontext.NotRecorded(n.Err); isSnapshot {
-		return "the snapshot lacks it; record it again"
+		return "not in the snapshot; record a new snapshot"
 	}
 	if apierrors.IsNotFound(n.Err) {
 		return "the server does not serve it, or the snapshot lacks it"
@@ -194,7 +194,8 @@ func (r *reporter) cluster(f *inspect.Facts) inspect.DoctorCluster {
 // points to it: its manager, or the address of a MultiKueueCluster, may be unread.
 func (r *reporter) mayBeWorker(f *inspect.Facts) bool {
 	managers := r.view.Managers()
-	if len(managers) == 0 || f.Gaps[inspect.PartClusters] != nil || len(r.view.UnreadContexts()) > 0 {
+	isUnread := func(f *inspect.Facts) bool { return f.Gaps[inspect.PartClusters] != nil }
+	if len(managers) == 0 || slices.ContainsFunc(r.view.Clusters(), isUnread) || len(r.view.UnreadContexts()) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(managers, func(manager *inspect.Facts) bool {
