@@ -51,7 +51,7 @@ type queuesRead struct {
 	Pending *queues.PendingList
 	// WithoutKueue are the contexts that do not serve Kueue's API.
 	WithoutKueue []string
-	// Notes are reasons for unknown values that a user of one namespace does not expect to see.
+	// Notes are the reads that a user of one namespace has no right to. The answer is complete without them.
 	Notes []inspect.ContextError
 	// UnreadWorkers are workers on which Workloads may wait.
 	UnreadWorkers []inspect.Unchecked
@@ -105,7 +105,7 @@ func (o *queuesOptions) addGaps(r *queuesRead, facts *inspect.Facts) {
 		}
 		// Without the Workloads of the namespace, nothing is known to wait in it.
 		isEssential := o.pending && gap.Part == inspect.PartClaims && facts.Kueue.Capacity.Within == ""
-		if o.scope == read.NamespaceScope && !isEssential {
+		if o.scope == read.NamespaceScope && !isEssential && gap.Refusal != nil {
 			r.Notes = append(r.Notes, gap)
 		} else {
 			r.List.Errors = append(r.List.Errors, gap)

@@ -206,7 +206,7 @@ func resultBy(reason string) inspect.Result {
 	return inspect.ResultUnknown
 }
 
-// clusterAt returns the context of a place that dispatch used or, if no context is known to reach
+// clusterAt returns the context of a place that dispatch used or, if no known context reaches
 // it, the UID of its cluster. It is nil if that is unknown, too.
 func clusterAt(v *inspect.Inventory, place delegation.Place) *string {
 	for _, f := range v.Clusters {
