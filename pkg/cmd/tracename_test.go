@@ -82,7 +82,7 @@ func TestTraceOfRefusedManifest(t *testing.T) {
 // TestTraceWithQueueFlag checks that the fix changes the flag that replaced the label of the manifest.
 func TestTraceWithQueueFlag(t *testing.T) {
 	trace, _, _ := traceManifest(t, "batch/v1", "name: new, namespace: vision", "", "--queue", "nosuch")
-	assert.Equal(t, trace.Fixes[0].Text, "use LocalQueue gpu: omit --queue, or set it to gpu")
+	assert.Equal(t, trace.Fixes[0].Text, "use LocalQueue gpu: omit --queue")
 }
 
 // TestTraceOfUnreadClass checks that a class that a snapshot does not record is not called missing, and that no

@@ -184,7 +184,7 @@ func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Fac
 // setQueue returns how to give a request that is not submitted another queue.
 func (r *Request) setQueue(name string) string {
 	if r.QueueFlag != "" && r.Label == name {
-		return fmt.Sprintf("omit %s, or set it to %s", r.QueueFlag, name)
+		return "omit " + r.QueueFlag
 	}
 	text := fmt.Sprintf("set label %s=%s", delegation.QueueNameLabel, name)
 	if r.LabelsField != "" {
