@@ -32,3 +32,33 @@ func TestAmbiguousMirrors(t *testing.T) {
 		})
 	}
 }
+
+// TestMirrorOfMultiKueuesChoice checks that JM107 keeps the mirror on the cluster to which MultiKueue
+// gave the Job, and picks none without a certain choice.
+func TestMirrorOfMultiKueuesChoice(t *testing.T) {
+	const first, second = "`kubectl --context kwok-w1 -n default delete job train`", "`kubectl --context kwok-w2 -n default delete job train`"
+	rule, _ := rules.ByCode("JM107")
+	chosen := func(cluster string) edit {
+		return patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: `+cluster+`}}`)
+	}
+	for name, tt := range map[string]struct {
+		edits []edit
+		want  string
+	}{
+		"the first is chosen":  {[]edit{chosen("worker1")}, "keep the mirror on kwok-w1, and delete the others: " + second},
+		"the second is chosen": {[]edit{chosen("worker2")}, "keep the mirror on kwok-w2, and delete the others: " + first},
+		"the context is a guess": {[]edit{
+			chosen("worker2"), remove("kwok-mgr", "Secret/*"), patch("kwok-mgr", "Job/train", `{status: {startTime: null}}`),
+			addWorkload("kwok-mgr", otherWorkload, "", `nominatedClusterNames: [worker1, worker2]`),
+			addWorkload("kwok-w1", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
+			addWorkload("kwok-w2", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
+		}, "delete all but one of the mirrors: " + first + ", or " + second},
+		"none is": {[]edit{chosen("null"), patch("kwok-mgr", "Job/train", `{status: {startTime: null}}`)}, "delete all but one of the mirrors: " + first + ", or " + second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := judge(t, testCase{base: "cluster-removed-from-config", edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+			assert.Equal(t, len(findings), 1)
+			assert.Equal(t, findings[0].Remedy, tt.want)
+		})
+	}
+}

@@ -17,7 +17,9 @@ import (
 func twoMirrors() view.Rule {
 	return view.Rule{
 		Code: "JM107", Severity: inspect.Error,
-		Reads: []inspect.Part{inspect.PartJobs},
+		Reads: []inspect.Part{
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+		},
 		Detect: func(v *view.View) {
 			for _, p := range v.Pairs() {
 				var live []*inspect.Job
@@ -29,14 +31,15 @@ func twoMirrors() view.Rule {
 					}
 				}
 				if len(live) > 1 && p.Origin.DeletedAt == nil {
-					v.Report(runsTwice(p.Origin, live, last))
+					v.Report(runsTwice(v, p, live, last))
 				}
 			}
 		},
 	}
 }
 
-func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) view.Sighting {
+func runsTwice(v *view.View, p inspect.Pair, live []*inspect.Job, since time.Time) view.Sighting {
+	origin := p.Origin
 	s := view.Sighting{
 		Object: view.Of(origin), Since: since, Jobs: []*inspect.Job{origin},
 		Evidence: []string{quote.State(origin)},
@@ -50,6 +53,10 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) view.S
 	if slices.ContainsFunc(live, isNamed) {
 		isKept = isNamed
 		s.Evidence = append(s.Evidence, quote.MirrorAnnotation(origin))
+	}
+	if chosen, evidence := chosenContext(v, p); slices.ContainsFunc(live, func(j *inspect.Job) bool { return j.Context == chosen }) {
+		isKept = func(j *inspect.Job) bool { return j.Context == chosen }
+		s.Evidence = append(s.Evidence, evidence)
 	}
 	var places, kept []string
 	var all, others []command.Command
@@ -70,6 +77,21 @@ func runsTwice(origin *inspect.Job, live []*inspect.Job, since time.Time) view.S
 		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(all, ", or ")
 	}
 	return s
+}
+
+// chosenContext returns the context of the cluster to which MultiKueue gave the origin of a pair, with
+// a quote of that choice. The context is "" if it is unknown or a guess, because other mirrors are
+// advised to be deleted.
+func chosenContext(v *view.View, p inspect.Pair) (context, evidence string) {
+	if !view.IsMultiKueues(p) {
+		return "", ""
+	}
+	s := v.Submission(p)
+	v.CanRead(s.Manager, inspect.PartClusters)
+	if s.Workload == nil || s.Workload.Status.ClusterName == nil || !v.IsContextProven(s.Manager, *s.Workload.Status.ClusterName) {
+		return "", ""
+	}
+	return v.ContextOf(s.Manager, *s.Workload.Status.ClusterName), quote.ChosenCluster(s.Manager.Context, s.Workload)
 }
 
 func olderMirror() view.Rule {
