@@ -104,3 +104,20 @@ func TestDueTimeOfStatusCopy(t *testing.T) {
 	}
 	t.Fatal("no status was copied")
 }
+
+// TestBehindCountsMirrorsWithTheirJob checks that a Job that waits for the deletion of its mirror counts
+// once, although its finding is about both.
+func TestBehindCountsMirrorsWithTheirJob(t *testing.T) {
+	v := testCase{base: "cluster-removed-from-config", edits: []edit{
+		patch("kwok-mgr", "MultiKueueConfig/fleet", `{spec: {clusters: [worker1, worker2]}}`),
+		evaluated("kwok-mgr", "2026-11-20T23:49:50Z"),
+	}}.make(t)
+	var messages []string
+	for _, f := range judge(t, v, rules.All(), 0) {
+		if f.Code == "JM114" {
+			messages = append(messages, f.Message)
+		}
+	}
+	assert.Equal(t, len(messages), 1)
+	assert.Assert(t, strings.HasPrefix(messages[0], "AdmissionCheck multikueue: 1 Job waits "), messages[0])
+}

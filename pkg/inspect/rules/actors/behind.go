@@ -65,7 +65,7 @@ func byActor(v *view.View, are func(*view.Awaited) bool) []view.Group[liveness.A
 func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Sighting {
 	oldest := oldestOf(waiting)
 	s := view.Sighting{Object: oldest.Object}
-	jobs, n, counted := waitingJobs(waiting)
+	jobs, n, counted := waitingJobs(v, waiting)
 	s.Jobs = jobs
 	who := actor.String()
 	subject := who
@@ -118,13 +118,19 @@ func late(who string, n int, counted string, waiting []view.Sighting) string {
 const fewestOfBacklog = 10
 
 // waitingJobs returns the Jobs of sightings, and their number, also in words; without Jobs, the number and
-// names of their objects.
-func waitingJobs(waiting []view.Sighting) (jobs []*inspect.Job, n int, counted string) {
+// names of their objects. Mirrors count as the Job that they belong to.
+func waitingJobs(v *view.View, waiting []view.Sighting) (jobs []*inspect.Job, n int, counted string) {
+	origins := map[*inspect.Job]*inspect.Job{}
+	for _, p := range v.Pairs() {
+		for _, m := range p.Mirrors {
+			origins[m.Job] = p.Origin
+		}
+	}
 	each, kind := sets.New[inspect.Ref](), ""
 	for _, w := range waiting {
 		jobs = append(jobs, w.Jobs...)
 		for _, j := range w.Jobs {
-			each.Insert(inspect.RefOf(j))
+			each.Insert(inspect.RefOf(cmp.Or(origins[j], j)))
 			kind = j.Kind
 		}
 	}

@@ -126,7 +126,7 @@ func reportUnreached(v *view.View, l silentLinks) {
 	for line := range waitingFor(actor, l.waiting) {
 		s.Evidence = append(s.Evidence, line)
 	}
-	jobs, _, counted := waitingJobs(l.waiting)
+	jobs, _, counted := waitingJobs(v, l.waiting)
 	s.Jobs, s.Since = jobs, v.ToClusterClock(l.manager.Context, since)
 	where := names[0]
 	if len(names) > 1 {
