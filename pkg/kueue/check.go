@@ -56,7 +56,7 @@ func (w *Workload) Answer(c CheckState) Answer {
 	}
 	last := "its last answer was " + reset[1]
 	if evicted := w.Condition(Evicted); evicted != nil {
-		if m := answeredPattern.FindStringSubmatch(evicted.Message); m != nil && m[1] == reset[1] && m[2] == c.Name && m[3] != "" {
+		if m := answeredPattern.FindStringSubmatch(evicted.Message); len(m) > 3 && m[1] == reset[1] && m[2] == c.Name && m[3] != "" {
 			last += fmt.Sprintf(" (%s)", m[3])
 		}
 	}
@@ -92,7 +92,7 @@ func (w *Wait) rejection() string {
 	if w.Reason != ReasonCheckRejected {
 		return ""
 	}
-	if m := answeredPattern.FindStringSubmatch(w.Message); m != nil && m[1] == CheckRejected {
+	if m := answeredPattern.FindStringSubmatch(w.Message); len(m) > 3 && m[1] == CheckRejected {
 		return m[3]
 	}
 	if len(w.Checks) > 0 && w.Checks[0].State == CheckRejected {

@@ -96,10 +96,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				j.Findings = []string{}
 			}
 			if brief, isKnown := briefs[j]; isKnown {
-				o.setReason(j, brief)
-				if o.filter.Matches(j) {
-					o.addUnread(brief.Unchecked)
-				}
+				o.explain(j, brief)
 			}
 		}
 	}
@@ -108,6 +105,14 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		list.Errors = append(list.Errors, o.notJudged(&judgment)...)
 	}
 	return list, others
+}
+
+// explain sets the reason of a Job, and notes what it depends on and could not be read, if the Job is listed.
+func (o *listOptions) explain(j *inspect.Job, brief answer.Brief) {
+	o.setReason(j, brief)
+	if o.filter.Matches(j) {
+		o.addUnread(brief.Unchecked)
+	}
 }
 
 // addUnread adds what the reason of a listed Job depends on and could not be read, each once.

@@ -49,11 +49,13 @@ func isBuiltIn(gv schema.GroupVersion) bool { return scheme.Scheme.IsGroupRegist
 // checkSyntax notes where API servers would refuse the name of an object, unless they have shown that in a dry
 // run. The names of Jobs are labels of their Pods, too (kubernetes: pkg/apis/batch/validation).
 func checkSyntax(v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
-	field, name, faults := "metadata.name", object.GetName(), []string(nil)
-	if name == "" {
+	field, name := "metadata.name", object.GetName()
+	isPrefix := name == ""
+	if isPrefix {
 		field, name = "metadata.generateName", object.GetGenerateName()
-		faults = validation.NameIsDNSSubdomain(name, true)
-	} else if faults = validation.NameIsDNSSubdomain(name, false); len(faults) == 0 && object.GroupVersionKind() == delegation.Job().GroupVersionKind() {
+	}
+	faults := validation.NameIsDNSSubdomain(name, isPrefix)
+	if len(faults) == 0 && !isPrefix && object.GroupVersionKind() == delegation.Job().GroupVersionKind() {
 		faults = podFaults(object, name)
 	}
 	if len(faults) == 0 || name == "" {

@@ -230,7 +230,7 @@ func ownWorkerCases() []testCase {
 // TestQueueToJoin checks that a Job without a queue label gets a queue through which it can run, or the fix
 // says what is missing: a request that the queue covers, or the queue on the workers.
 func TestQueueToJoin(t *testing.T) {
-	const delete = "`kubectl --context kwok-mgr -n default delete job train`"
+	const deletion = "`kubectl --context kwok-mgr -n default delete job train`"
 	recreate := func(queue string) string {
 		return "with a queue label: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue " + queue + "`"
 	}
@@ -248,11 +248,11 @@ func TestQueueToJoin(t *testing.T) {
 		"it requests what the queue covers": {nil, "recreate it " + recreate("user-queue")},
 		"it requests nothing": {
 			[]edit{requests("{}")},
-			"delete the Job: " + delete + ", and create the Job again with label kueue.x-k8s.io/queue-name=user-queue and a request for cpu or memory",
+			"delete the Job: " + deletion + ", and create the Job again with label kueue.x-k8s.io/queue-name=user-queue and a request for cpu or memory",
 		},
 		"it requests something else": {
 			[]edit{requests("{limits: {example.com/gpu: 1}}"), only("nvidia.com/gpu")},
-			"delete the Job: " + delete + ", and create the Job again with label kueue.x-k8s.io/queue-name=user-queue and a request for nvidia.com/gpu",
+			"delete the Job: " + deletion + ", and create the Job again with label kueue.x-k8s.io/queue-name=user-queue and a request for nvidia.com/gpu",
 		},
 		"a limit is a request":       {[]edit{requests("{limits: {cpu: 1}}")}, "recreate it " + recreate("user-queue")},
 		"the queue counts Pods":      {[]edit{requests("{}"), only("pods")}, "recreate it " + recreate("user-queue")},
