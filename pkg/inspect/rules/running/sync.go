@@ -160,11 +160,11 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 func nameEditors(managers []string) string {
 	var names, tools []string
 	for _, name := range managers {
-		switch verb, ok := strings.CutPrefix(name, "kubectl-"); {
+		switch {
 		case name == "kubectl", name == "kubectl-client-side-apply", name == "kubectl-last-applied":
 			tools = append(tools, "kubectl apply")
-		case ok:
-			tools = append(tools, "kubectl "+verb)
+		case strings.HasPrefix(name, "kubectl-"):
+			tools = append(tools, strings.Replace(name, "-", " ", 1))
 		default:
 			names = append(names, name)
 		}
