@@ -57,8 +57,6 @@ type listOptions struct {
 	// listing reads Jobs alone. others are the Jobs that the last reading did not list.
 	listing *read.Listing
 	others  []*inspect.Job
-	// unread is what the reasons of listed Jobs depend on and could not be read.
-	unread []inspect.Unchecked
 	// restrictions describes the selection in words.
 	restrictions             string
 	watch, watchOnly, events bool
@@ -343,6 +341,6 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, hasEvidence)
 	}
-	list.Unchecked = append(inspect.UncheckedOf(list.Errors), o.unread...)
+	list.Unchecked = inspect.UncheckedOf(list.Errors)
 	return list, nil
 }

@@ -35,13 +35,7 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	if !o.outputIncludesErrors() {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
-	if err := cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, f)); err != nil || len(o.unread) == 0 {
-		return err
-	}
-	if !o.format.IncludesErrors() {
-		util.ReportUnchecked(o.ErrOut, o.unread)
-	}
-	return util.Incomplete(o.unread)
+	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, f))
 }
 
 // isStreamed reports whether names are printed as they arrive, without the groups of a table: a

@@ -87,7 +87,6 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	if o.reasons {
 		briefs = o.briefs(ctx, f, addresses, inventory, &judgment)
 	}
-	o.unread = nil
 	for _, facts := range inventory.Clusters {
 		for _, j := range facts.Jobs {
 			j.Findings = codes[inspect.RefOf(j)]
@@ -96,7 +95,7 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 				j.Findings = []string{}
 			}
 			if brief, isKnown := briefs[j]; isKnown {
-				o.explain(j, brief)
+				o.setReason(j, brief)
 			}
 		}
 	}
@@ -105,24 +104,6 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		list.Errors = append(list.Errors, o.notJudged(&judgment)...)
 	}
 	return list, others
-}
-
-// explain sets the reason of a Job, and notes what it depends on and could not be read, if the Job is listed.
-func (o *listOptions) explain(j *inspect.Job, brief answer.Brief) {
-	o.setReason(j, brief)
-	if o.filter.Matches(j) {
-		o.addUnread(brief.Unchecked)
-	}
-}
-
-// addUnread adds what the reason of a listed Job depends on and could not be read, each once.
-func (o *listOptions) addUnread(unchecked []inspect.Unchecked) {
-	for _, u := range unchecked {
-		isSame := func(known inspect.Unchecked) bool { return known.What == u.What && known.Reason == u.Reason }
-		if !slices.ContainsFunc(o.unread, isSame) {
-			o.unread = append(o.unread, u)
-		}
-	}
 }
 
 // notJudged returns errors for the wanted codes that were not checked: a Job that is not listed would
