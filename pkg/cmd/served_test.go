@@ -17,11 +17,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 )
 
-// openedBundles are the bundles of the tree that were opened, by directory: some are used hundreds of
-// times, and opening one takes longer than answering from it.
+// openedBundles are the opened snapshots of the tree, by directory: some are used hundreds of times, and
+// opening one takes longer than answering from it.
 var openedBundles sync.Map
 
-// openOnce opens a bundle. It opens those of the tree once: tests change only those that they have made.
+// openOnce opens a snapshot. It opens each snapshot of the tree once: tests change only their own snapshots.
 func openOnce(dir string) (*bundle.Bundle, error) {
 	if !strings.HasPrefix(dir, "../") {
 		return bundle.Open(dir)

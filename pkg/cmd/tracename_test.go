@@ -93,7 +93,7 @@ func TestTraceOfUnreadClass(t *testing.T) {
 		metadata: {namespace: vision, name: new, labels: {kueue.x-k8s.io/queue-name: gpu, kueue.x-k8s.io/priority-class: high}},
 		spec: {parallelism: 5, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}`), 0o600))
 	out, errOut, _ := run(t, "trace", "-f", path, "--from", exampleFleet)
-	const unread = "WorkloadPriorityClass high is unknown: the snapshot has no workloadpriorityclasses.kueue.x-k8s.io; record it again"
+	const unread = "WorkloadPriorityClass high is unknown: the snapshot lacks workloadpriorityclasses.kueue.x-k8s.io; record a new snapshot"
 	assert.Assert(t, strings.Contains(errOut, "note: the place of Job vision/new in queues is not estimated: "+unread+"\n"), errOut)
 	assert.Assert(t, !strings.Contains(out, "(estimated)"), out)
 }

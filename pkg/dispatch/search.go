@@ -223,7 +223,7 @@ func (x *cancellation) search(ctx context.Context, record Record) []*SearchResul
 }
 
 // collect collects the mirrors of all searches. unsearched are the places that block a
-// cancellation. partly are those that do not, because the record allows no mirror there.
+// cancellation. partly are the places that do not, because the record allows no mirror there.
 func (x *cancellation) collect(searches []*SearchResult, record Record) (unsearched, partly []string) {
 	for _, name := range x.Unreached {
 		unsearched = append(unsearched, "context "+name)

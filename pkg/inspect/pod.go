@@ -109,7 +109,7 @@ const newNode = time.Minute
 const confirmation = time.Minute
 
 // markLostPods sets the reason and the message of the unfinished Pods whose node does not report about them:
-// nodes that are not among those that were read, and nodes that confirm no end.
+// nodes that do not exist, and nodes that do not confirm the end of a deleted Pod.
 func (f *Facts) markLostPods(now time.Time) {
 	nodes := sets.New[string]()
 	areRead := f.Environment != nil && f.Environment.Nodes != nil

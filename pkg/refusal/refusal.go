@@ -56,7 +56,7 @@ type Refusal struct {
 	// Message describes the fault. Its subject is the object at fault, unless IsSentence is true.
 	Message    string
 	IsSentence bool
-	// Remedy is the fix; "" if it depends on another cluster, or if there is none.
+	// Remedy is the fix; "" if it depends on another cluster, or no fix is known.
 	Remedy command.Prose
 	// ChangesObject is whether Remedy is first of all to change the refused object.
 	ChangesObject bool

@@ -211,7 +211,7 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 func unrecorded(ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) string {
 	err := listObjects(ctx, c, r, "", metav1.ListOptions{}, func(*struct{}) {})
 	if resource, isSnapshot := kubecontext.NotRecorded(err); isSnapshot {
-		return fmt.Sprintf("%s %s is unknown: the snapshot has no %s; record it again", kind, name, resource)
+		return fmt.Sprintf("%s %s is unknown: the snapshot lacks %s; record a new snapshot", kind, name, resource)
 	}
 	return fmt.Sprintf("%s %s was not found", kind, name)
 }

@@ -160,7 +160,7 @@ func (r *factReader) readAddress(ctx context.Context, c *kueue.MultiKueueCluster
 	return err
 }
 
-// readQueue reads the LocalQueue that an object is submitted to, and its ClusterQueue. If there is none, it
+// readQueue reads the LocalQueue that an object is submitted to, and its ClusterQueue. If it does not exist, readQueue
 // reads the other LocalQueues of the namespace: the name may be a typo.
 func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	if name == "" {

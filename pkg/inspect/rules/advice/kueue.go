@@ -16,7 +16,7 @@ import (
 )
 
 // DispatchingQueue returns a LocalQueue of a Job's namespace that is dispatched to workers,
-// QueuePlaceholder if there is none. It prefers a queue whose name is like that in the Job's label. Otherwise,
+// QueuePlaceholder if none exists. It prefers a queue whose name is like that in the Job's label. Otherwise,
 // it prefers queues through which the Job can run, of these the queues that are not stopped, and of these the
 // one that admits most Workloads.
 func DispatchingQueue(v *view.View, s view.Submission) string {

@@ -79,30 +79,31 @@ func reportUnqueued(v *view.View, s view.Submission) {
 // recreated.
 func joinQueue(v *view.View, s view.Submission) command.Prose {
 	j, name := s.Job(), advice.DispatchingQueue(v, s)
+	open := advice.OpenQueue(v, s, name)
 	queue, label := v.QueueBehind(s.Manager, j.Namespace, name), fmt.Sprintf("label %s=%s", delegation.QueueNameLabel, name)
 	which := ""
 	switch {
 	case name == advice.QueuePlaceholder:
 		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", name, j.Namespace)
 	case queue != nil && !advice.MayCover(queue, j):
-		return afterOpening(v, s, name, command.Say("%s with %s and a request for %s", advice.CreateAgain(j), label, resourcesOf(queue)))
+		return afterOpening(open, command.Say("%s with %s and a request for %s", advice.CreateAgain(j), label, resourcesOf(queue)))
 	case queue != nil && j.Requests == nil && len(queue.Covered()) > 0:
 		which = fmt.Sprintf("; its Pods must request %s", resourcesOf(queue))
 	}
 	if advice.CanRecreate(j, delegation.MultiKueue) {
 		object := "it"
-		if advice.OpenQueue(v, s, name) != "" {
+		if open != "" {
 			object = "the " + j.Kind
 		}
-		return afterOpening(v, s, name, command.Say("recreate %s with a queue label: %s%s", object, advice.RecreateIn(j, delegation.MultiKueue, name), which))
+		return afterOpening(open, command.Say("recreate %s with a queue label: %s%s", object, advice.RecreateIn(j, delegation.MultiKueue, name), which))
 	}
-	return afterOpening(v, s, name, command.Say("%s with %s%s", advice.CreateAgain(j), label, which))
+	return afterOpening(open, command.Say("%s with %s%s", advice.CreateAgain(j), label, which))
 }
 
-// afterOpening returns a step that uses a LocalQueue. If all workers lack the LocalQueue, the step before says
-// how to create it on one of them.
-func afterOpening(v *view.View, s view.Submission, queue string, step command.Prose) command.Prose {
-	if open := advice.OpenQueue(v, s, queue); open != "" {
+// afterOpening returns a step that uses a LocalQueue, after the step that creates it on a worker: "" if no
+// such step is necessary.
+func afterOpening(open, step command.Prose) command.Prose {
+	if open != "" {
 		return command.Say("%s, and then %s", open, step)
 	}
 	return step
@@ -152,7 +153,7 @@ func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
 	remedy := advice.AddMultiKueueCheck(v, s.Manager, q)
 	if queue != advice.QueuePlaceholder {
-		remedy = command.Say("%s; or %s", remedy, afterOpening(v, s, queue, command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
+		remedy = command.Say("%s; or %s", remedy, afterOpening(advice.OpenQueue(v, s, queue), command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
 	}
 	return command.Say("%s; or to run it on %s: %s", remedy, j.Context, advice.Disown(j))
 }

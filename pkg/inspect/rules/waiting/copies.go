@@ -97,7 +97,7 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 		Evidence: append(evidence, nominationText(w)), Remedy: command.Join(remedies, ", and "),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
 	}
-	if len(without) == len(w.Nominated()) {
+	if len(without) == len(w.used) {
 		s.Severity = inspect.Error
 	}
 	return append(sightings, s)
@@ -130,7 +130,7 @@ func terminatingNamespace(w *waiter, o view.Copy, without int) view.Sighting {
 			command.Kubectl(context, "", "create", "namespace", name)),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + context + " terminating " + name,
 	}
-	if without == len(w.Nominated()) {
+	if without == len(w.used) {
 		s.Severity = inspect.Error
 	}
 	return s
@@ -181,7 +181,7 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	} else {
 		s.Remedy = command.Say("%s; %s", search, check)
 	}
-	if len(without) == len(w.Nominated()) {
+	if len(without) == len(w.used) {
 		s.Severity = inspect.Error
 	}
 	steps := awaitsCopies(v, w, refused)
@@ -221,7 +221,7 @@ func nominatedSince(w *waiter) time.Time {
 func awaitsCopies(v *view.View, w *waiter, lacking []view.Copy) []*view.Awaited {
 	var steps []*view.Awaited
 	since := nominatedSince(w)
-	isCopying := len(lacking) < len(w.Nominated()) || v.Age(w.Manager.Context, since) < copyTime
+	isCopying := len(lacking) < len(w.used) || v.Age(w.Manager.Context, since) < copyTime
 	for _, o := range lacking {
 		a := v.AwaitsReach(w.Manager, w.Workload, liveness.DutyCopy, o.Worker.Context, w.Manager.Context, since)
 		isCopying = isCopying || a.LastSimilar.At.After(a.Since)

@@ -66,7 +66,7 @@ func nominatedUnreachable() view.Rule {
 
 func detectNominatedUnreachable(v *view.View) {
 	for _, w := range waiters(v) {
-		if len(w.offers) == 0 || len(w.offers) < len(w.Nominated()) {
+		if len(w.offers) == 0 || len(w.offers) < len(w.used) {
 			continue
 		}
 		f := w.Manager
@@ -109,12 +109,12 @@ func nominatedInPart() view.Rule {
 func detectNominatedInPart(v *view.View) {
 	for w := range unadmitted(v) {
 		config, rest, known := notOffered(v, w)
-		if len(w.Nominated()) == 0 || len(rest) == 0 || !known {
+		if len(w.used) == 0 || len(rest) == 0 || !known {
 			continue
 		}
 		f := w.Manager
 		workload := view.OfWorkload(f, w.Workload)
-		offered, others := strings.Join(w.Nominated(), ", "), strings.Join(rest, ", ")
+		offered, others := strings.Join(w.used, ", "), strings.Join(rest, ", ")
 		s := view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
 			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Namespace + " " + w.Job().Kind,

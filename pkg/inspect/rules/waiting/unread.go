@@ -198,7 +198,7 @@ func isHeldBy(v *view.View, w *waiter, worker *inspect.Facts) bool {
 // MultiKueueConfig.
 func offeredNames(v *view.View, w *waiter) []string {
 	if w.Manager.Kueue.RecordsNominations() {
-		return w.Nominated()
+		return w.used
 	}
 	config, _, known := notOffered(v, w)
 	if !known || config == nil {

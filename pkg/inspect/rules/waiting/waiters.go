@@ -24,13 +24,10 @@ type waiter struct {
 	offers []view.Copy
 	// copies are the offers that have a copy.
 	copies []view.Copy
-	// nominated are the nominated clusters that MultiKueue still uses.
-	nominated []string
+	// used are the nominated MultiKueueClusters without the clusters that were removed from the
+	// MultiKueueConfig since: MultiKueue keeps the copies there, but no longer uses them.
+	used []string
 }
-
-// Nominated returns the MultiKueueClusters that were nominated for the Job, except those that were removed
-// from the MultiKueueConfig since: MultiKueue keeps the copies there, but no longer uses them.
-func (w *waiter) Nominated() []string { return w.nominated }
 
 // waiters returns the submissions that wait for a worker and for nothing
 // else. They are found once for all rules, and callers must not change them.
@@ -49,21 +46,21 @@ func findWaiters(v *view.View) []waiter {
 		if !s.WaitsForWorkers() || !isQueued(s) || s.Workload.Is(kueue.Evicted) {
 			continue
 		}
-		nominated, isUsed := usedClusters(v, s)
+		used, isUsed := usedClusters(v, s)
 		offers := slices.DeleteFunc(offers(v, s), func(o view.Copy) bool { return !isUsed(o.Cluster) })
 		lacks := func(o view.Copy) bool { return o.Workload == nil }
 		copies := offers
 		if slices.ContainsFunc(offers, lacks) {
 			copies = slices.DeleteFunc(slices.Clone(offers), lacks)
 		}
-		found = append(found, waiter{Submission: s, since: offeredSince(s), offers: offers, copies: copies, nominated: nominated})
+		found = append(found, waiter{Submission: s, since: offeredSince(s), offers: offers, copies: copies, used: used})
 	}
 	return found
 }
 
 // usedClusters returns the nominated clusters of a submission that its MultiKueueConfig still names, and a
 // function that reports whether it names a cluster. If it is unknown, all count as named.
-func usedClusters(v *view.View, s view.Submission) (nominated []string, isUsed func(cluster string) bool) {
+func usedClusters(v *view.View, s view.Submission) (used []string, isUsed func(cluster string) bool) {
 	isUsed = func(string) bool { return true }
 	if check, _ := v.Check(s.Manager, s.Check.Name); check != nil {
 		if config, known := v.ConfigOf(s.Manager, check); known && config != nil && len(config.Spec.Clusters) > 0 {
@@ -72,10 +69,10 @@ func usedClusters(v *view.View, s view.Submission) (nominated []string, isUsed f
 	}
 	for _, name := range s.Nominated() {
 		if isUsed(name) {
-			nominated = append(nominated, name)
+			used = append(used, name)
 		}
 	}
-	return nominated, isUsed
+	return used, isUsed
 }
 
 // isQueued reports whether a submission should run: it is not deleted, not
@@ -171,7 +168,7 @@ func (w *waiter) wasOfferedToAll(v *view.View) bool {
 
 // wasOfferedToNominated reports whether a submission was offered to every nominated worker.
 func (w *waiter) wasOfferedToNominated() bool {
-	return len(w.offers) > 0 && len(w.offers) >= len(w.Nominated())
+	return len(w.offers) > 0 && len(w.offers) >= len(w.used)
 }
 
 // notOffered returns the MultiKueueConfig of a waiter, and its usable
