@@ -82,8 +82,16 @@ func (b *Bundle) context(c *Context, s *store) fleet.Context {
 func (b *Bundle) TakenAt() time.Time { return b.snapshot.TakenAt.UTC() }
 
 // Contexts returns the contexts, ready to be opened as a fleet, in the order in which they were
-// recorded.
-func (b *Bundle) Contexts() []fleet.Context { return slices.Clone(b.contexts) }
+// recorded. The caller may change them and their Configs.
+func (b *Bundle) Contexts() []fleet.Context {
+	contexts := slices.Clone(b.contexts)
+	for i := range contexts {
+		if contexts[i].Config != nil {
+			contexts[i].Config = rest.CopyConfig(contexts[i].Config)
+		}
+	}
+	return contexts
+}
 
 // Others returns the addresses of contexts that the snapshot does not have, or has under another
 // name, or that had an error. If there were unknown contexts, it includes an address without a
