@@ -82,16 +82,14 @@ func TestUpServesEachClusterUnderItsName(t *testing.T) {
 		awaitNodes(t, client, 3)
 	}
 	assert.Equal(t, len(uids), 2, "both names lead to one cluster")
+	t.Run("programs start again", func(t *testing.T) { programsStartAgain(t, set) })
 }
 
-// TestProgramsStartAgain stops programs often: a program that starts while the port of the old one is
-// not yet free ends at once.
-func TestProgramsStartAgain(t *testing.T) {
+// programsStartAgain stops programs often: a program that starts while the port of the old one is not
+// yet free ends at once.
+func programsStartAgain(t *testing.T, set *clusters.Set) {
+	t.Helper()
 	ctx := t.Context()
-	dir := filepath.Join(t.TempDir(), "set")
-	set, err := clusters.Up(ctx, config(dir, "red"))
-	assert.NilError(t, err)
-	t.Cleanup(func() { assert.NilError(t, set.Down()) })
 	settings, err := set.Config("red")
 	assert.NilError(t, err)
 	client, err := kubernetes.NewForConfig(settings)

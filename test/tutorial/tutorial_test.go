@@ -25,14 +25,27 @@ func TestMain(m *testing.M) {
 	})
 }
 
-func TestTutorial(t *testing.T) { follow(t, "docs/tutorial.md", 40) }
-
-func TestExternalControllers(t *testing.T) { follow(t, "docs/external-controllers.md", 25) }
-
-// follow runs the commands of a page, which has at least this many.
-func follow(t *testing.T, name string, least int) {
-	t.Helper()
+// TestTutorial also tests the roles of rbac, on the same clusters.
+func TestTutorial(t *testing.T) {
 	t.Parallel()
+	isTried := false
+	follow(t, "docs/tutorial.md", 40, func(s *stage, command string) {
+		if !isTried && command == checkAll {
+			isTried = true
+			checkRights(s)
+		}
+	})
+	assert.Assert(t, isTried, "the tutorial does not run %s", checkAll)
+}
+
+func TestExternalControllers(t *testing.T) {
+	t.Parallel()
+	follow(t, "docs/external-controllers.md", 25, func(*stage, string) {})
+}
+
+// follow runs the commands of a page, which has at least this many, and calls then after each.
+func follow(t *testing.T, name string, least int, then func(s *stage, command string)) {
+	t.Helper()
 	p, err := parsePage(read(t, name))
 	assert.NilError(t, err)
 	assert.Assert(t, len(p.steps) >= least, "%s has %d commands", name, len(p.steps))
@@ -51,6 +64,7 @@ func follow(t *testing.T, name string, least int) {
 				assert.Check(t, cmp.Equal(normal(output), normal(shown)), "$ %s", step.command)
 			}
 		}
+		then(s, step.command)
 	}
 	if golden.FlagUpdate() {
 		assert.NilError(t, os.WriteFile(filepath.Join("..", "..", name), []byte(p.with(fresh)), 0o644))
