@@ -49,6 +49,9 @@ CLUSTER_FLAGS := -timeout 30m -p 2 -parallel 8
 # test-judges: with the race detector, they would run the same concurrent code on each recording.
 RACED := ./cmd/... ./hack/pictures ./internal/fuzzfleet ./pkg/bundle ./pkg/cmd/... ./pkg/dispatch ./pkg/dispatch/internal/... ./pkg/dispatch/manifest ./pkg/dispatch/preflight ./pkg/dispatch/recreate ./pkg/fleet/... ./pkg/inspect/read/... ./pkg/logs/... ./pkg/printers/... ./pkg/probe/... ./test/bench/... ./test/fixture/...
 UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/fixture/... ./test/readme ./test/bench/...
+# ONLY_RACED are tests of pkg/cmd that take long. They find errors of goroutines, so test-judges leaves them to the
+# race detector, if there is one.
+ONLY_RACED := TestInterruptAtEachRequest|TestWaitWithoutAnAnswer|TestWatchingOneJobWithoutAnAnswer|TestHostileServers|TestHostileDiscovery
 JUDGES = ./pkg/cmd $$(go list $(UNIT_TESTS) | grep -vxF "$$(go list $(RACED))")
 CLUSTER_TESTS := ./test/scheduler ./test/kueue ./test/e2e ./test/tutorial ./test/controllers ./test/clusters
 SAY_RACE = @$(if $(CC),,echo "No C compiler: these tests run without the race detector.")
@@ -121,7 +124,7 @@ test-unit: test-judges ## Run the tests that need no cluster
 
 .PHONY: test-judges
 test-judges: $(TOOLS)/gotestsum ## Run the unit tests that need no race detector
-	GOGC=400 GOMEMLIMIT=2GiB $(GOTESTSUM) -vet=off $(JUDGES)
+	GOGC=400 GOMEMLIMIT=2GiB $(GOTESTSUM) -vet=off -ldflags="-s -w" $(if $(CC),-skip '^($(ONLY_RACED))$$') $(JUDGES)
 	$(SLOWEST)
 
 .PHONY: test-fast
@@ -130,7 +133,7 @@ test-fast: ## Run unit tests of changed packages, without the race detector
 
 .PHONY: test-clusters
 test-clusters: build clusters controllers kueue scheduler $(TOOLS)/gotestsum ## Run the tests that need clusters
-	$(CLUSTER_ENV) $(GOTESTSUM) -vet=off $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
+	$(CLUSTER_ENV) $(GOTESTSUM) -vet=off -ldflags="-s -w" $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
 	$(SLOWEST)
 
 .PHONY: test-race
