@@ -41,3 +41,32 @@ func TestTraceToMissingQueue(t *testing.T) {
 	assert.Assert(t, strings.Contains(refused, "\nFix: set spec.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check, and then "+onManager), refused)
 	assert.Assert(t, strings.Contains(refused, onWorker), refused)
 }
+
+// TestTraceBehindJobThatNeverRuns checks that the fix for a Job that waits for quota is to remove the Job that
+// holds it and fits on no worker, wherever that is, and that no fix is to wait for a Job whose Pods have no node.
+func TestTraceBehindJobThatNeverRuns(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.CopyFS(dir, os.DirFS("../../examples/fleet")))
+	path := filepath.Join(dir, "management.yaml")
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	full := strings.NewReplacer("nominalQuota: '1k'", "nominalQuota: '21'").Replace(string(text))
+	full = strings.Replace(full, "- name: racks\n        resources:\n        - name: nvidia.com/gpu\n          nominalQuota: '21'",
+		"- name: racks\n        resources:\n        - name: nvidia.com/gpu\n          nominalQuota: '4'", 1)
+	assert.NilError(t, os.WriteFile(path, []byte(full), 0o600))
+	for _, namespace := range []string{"ml", "vision"} {
+		job := filepath.Join(t.TempDir(), "job.yaml")
+		assert.NilError(t, os.WriteFile(job, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: new, namespace: "+namespace+"}, spec: {managedBy: kueue.x-k8s.io/multikueue, "+
+			"template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}]}}}}"), 0o600))
+		out, errOut, code := run(t, "trace", "-f", job, "--queue", "gpu", "--from", dir)
+		assert.Equal(t, code, util.ExitOK, errOut)
+		assert.Assert(t, strings.Contains(out, "\nWould wait. Needs 2 nvidia.com/gpu; 1 free on management. ml/sweep holds 8 without running; "), out)
+		assert.Assert(t, strings.Contains(out, "\nFix: release 8 nvidia.com/gpu that ml/sweep holds on management without running: deactivate its Workload"), out)
+		assert.Assert(t, strings.Contains(out, "\nOr:  let ml/sweep run: request at most 6 nvidia.com/gpu"), out)
+		assert.Assert(t, !strings.Contains(out, "wait for ml/sweep"), out)
+	}
+	out, errOut, code := run(t, "trace", "p1-208", "--from", recordings+"/dispatch-origin-in-multikueue-queue")
+	assert.Assert(t, code == util.ExitOK || code == util.ExitPartial, errOut)
+	assert.Assert(t, strings.Contains(out, "\nFix: find out why default/p1-206 holds 9 cpu without running: `"), out)
+	assert.Assert(t, !strings.Contains(out, "wait for "), out)
+}

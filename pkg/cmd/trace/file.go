@@ -64,7 +64,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	inventory := read.Read(ctx, f, read.Want{Capacity: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
 	o.noteSnapshot()
-	list := inspect.NewTraceList()
+	list, tracer := inspect.NewTraceList(), tracing.Tracer{Addresses: addresses, Reach: o.flags.ReachFlags(), Now: o.Clock.Now}
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		o.checkClasses(ctx, f, inventory, &m, &requests[i])
@@ -76,7 +76,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
-		answer.Unsubmitted(t)
+		answer.Unsubmitted(t, tracer.ReadHolders(ctx, f, inventory, t))
 		o.nameExisting(t, &m, existing)
 		checkOwner(t, m.file)
 		o.adviseDispatch(t, &requests[i], m.file)

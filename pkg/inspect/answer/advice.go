@@ -127,9 +127,9 @@ func Reached(placements []inspect.Placement, by []string) []inspect.Placement {
 
 // Unsubmitted fills in the answer for a Job that is on no cluster, from its
 // placements.
-func Unsubmitted(t *inspect.Trace) {
+func Unsubmitted(t *inspect.Trace, holders Holders) {
 	t.State = inspect.StateNotSubmitted
-	q := Question{Inventory: &inspect.Inventory{}, Trace: t}
+	q := Question{Inventory: &inspect.Inventory{}, Trace: t, Findings: holders.Findings, Holders: holders}
 	a := q.outlook(t.Placements)
 	t.Reason, t.Message = a.Reason, a.Message
 	t.Fixes, t.Unchecked = append([]command.Fix{}, a.Fixes...), append([]inspect.Unchecked{}, a.Unchecked...)

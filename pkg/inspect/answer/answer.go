@@ -50,7 +50,9 @@ type Question struct {
 	// Around is an inventory that also has the other Jobs of the namespace. They show which manager
 	// created a mirror. It is nil if Inventory has them.
 	Around *inspect.Inventory
-	Pair   inspect.Pair
+	// Holders has Jobs that Around lacks.
+	Holders Holders
+	Pair    inspect.Pair
 	// Trace has the hops and differences of the pair, its placements if they
 	// were judged, and the findings of its Jobs.
 	Trace *inspect.Trace

@@ -17,9 +17,22 @@ func IsOrphan(code string) bool {
 // cannot be created there.
 func neverMirrored(code string) bool { return code == "JM034" || code == "JM035" }
 
-// IsAboutHolder reports whether a code is about a Job that holds quota for nothing.
+// neverRuns reports whether a finding is an error about a Job that waits, so that it holds its quota, or its
+// place in a queue, until a person changes something. A controller may still solve a young error by itself.
+func neverRuns(f *inspect.Finding) bool {
+	return isAboutWait(f.Code) && f.Severity == inspect.Error && !isTooEarly(f)
+}
+
+// isAboutWait reports whether a code is about a Job that waits for quota or for a worker.
+func isAboutWait(code string) bool {
+	return slices.Contains([]string{
+		"JM019", "JM020", "JM021", "JM022", "JM023", "JM024", "JM025", "JM026", "JM027", "JM028", view.NeverAdmitted, "JM030", "JM031", heldOtherwise,
+	}, code)
+}
+
+// IsAboutHolder reports whether a code may be about a Job that holds quota for nothing, or blocks a queue.
 func IsAboutHolder(code string) bool {
-	return IsOrphan(code) || neverMirrored(code) || code == podsMissing
+	return IsOrphan(code) || neverMirrored(code) || code == podsMissing || isAboutWait(code)
 }
 
 // podsMissing is the code of Pods that do not start or cannot be created.

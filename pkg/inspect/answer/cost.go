@@ -6,7 +6,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -18,10 +17,7 @@ import (
 func (q *Question) withCost(manager *inspect.Facts, w *kueue.Workload, a Answer) Answer {
 	a.Cost = costOf(manager, w)
 	if a.Cost != nil {
-		a.Cost.Release = command.Fix{
-			Text:    "to release it, deactivate the Workload (the Job then stays suspended until you set active to true)",
-			Command: q.words(kueue.Patch(manager.Context, "Workload", w.Namespace, w.Name, false, "spec", "active")),
-		}
+		a.Cost.Release = q.deactivate(manager.Context, w, "to release it, deactivate the Workload")
 	}
 	return a
 }

@@ -72,55 +72,10 @@ func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
 	return nil
 }
 
-// stuckFinding returns the finding that a holder never gets its mirror or Pods, or that its Pods have not
-// started in time; nil without such a finding. Such a Job holds the quota of its worker without running.
-func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Finding {
-	for i := range q.Findings {
-		f := &q.Findings[i]
-		isStuck := neverMirrored(f.Code) || f.Code == podsMissing && !q.mayRun(context, h, f.Young)
-		if isStuck && f.Kind == h.Kind && slices.ContainsFunc(f.Jobs, func(r inspect.Ref) bool { return q.holds(r, context, h) }) {
-			return f
-		}
-	}
-	return nil
-}
-
-// holds reports whether a Job or its mirror is the holder of quota on a cluster. Another Job there may have
-// the same name.
-func (q *Question) holds(r inspect.Ref, context string, h *inspect.Holder) bool {
-	if r.Namespace != h.Namespace || r.Name != h.Name {
-		return false
-	}
-	if r.Context == context || !h.IsLocal {
-		return true
-	}
-	for _, p := range cmp.Or(q.Around, q.Inventory).Pairs.Pairs {
-		if inspect.RefOf(p.Origin) == r {
-			return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
-		}
-	}
-	return false
-}
-
-// mayRun reports whether Pods of a holder run, or may soon, as far as that was read. isYoung is whether its
-// Pods still have time to start.
-func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool {
-	f := cmp.Or(q.Around, q.Inventory).Facts(context)
-	if f == nil {
-		return true
-	}
-	i := slices.IndexFunc(f.Jobs, func(j *inspect.Job) bool { return j.Kind == h.Kind && j.Namespace == h.Namespace && j.Name == h.Name })
-	if i < 0 || !f.Jobs[i].Row().IsJob() {
-		return true
-	}
-	j := f.Jobs[i]
-	return j.Active > 0 && (isYoung || !isWithoutReady(j) || slices.ContainsFunc(f.PodsOf(j), (*inspect.Pod).IsRunning))
-}
-
 // hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a
 // worker, because its queue has no MultiKueue check. Such a Job never runs.
 func (q *Question) hasNoWorker(context string, h *inspect.Holder) bool {
-	v := cmp.Or(q.Around, q.Inventory)
+	v := q.inventoryOf(h)
 	f := v.Facts(context)
 	if f == nil || f.Kueue == nil {
 		return false
@@ -186,22 +141,16 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 	h := p.Holders[0]
 	if p.Reason == inspect.BehindInQueue {
+		if f := q.stuckFinding(p.Context, &h); f != nil && neverRuns(f) {
+			return q.removal(p.Context, &h, f)
+		}
 		return []command.Fix{{Text: fmt.Sprintf("wait until Kueue admits %s/%s on %s", h.Namespace, h.Name, p.Context), Command: []string{}}}
 	}
 	if p.Preempts {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}
 	if idle := q.idleHolder(p); idle != nil {
-		context := p.Context
-		if f := q.stuckFinding(p.Context, idle); f != nil {
-			context = f.Jobs[0].Context
-		}
-		if k, known := delegation.KindNamed(idle.Kind); known {
-			fixes = append(fixes, command.Fix{
-				Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", idle.Namespace, idle.Name, idle.Amount, idle.Resource),
-				Command: q.words(command.PluginFor(k, "trace", context, idle.Namespace, idle.Name)),
-			})
-		}
+		fixes = q.idleFixes(p.Context, idle)
 		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool {
 			return h.Admitted && !q.hasNoWorker(p.Context, &h) && q.stuckFinding(p.Context, &h) == nil
 		})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -16,6 +17,9 @@ import (
 // started in time.
 func TestHolderWithoutReadyPods(t *testing.T) {
 	now := time.Unix(10000, 0)
+	pod := func(phase, reason string) []*inspect.Pod {
+		return []*inspect.Pod{{Name: "late-a", Namespace: "ml", JobUID: "1", Phase: corev1.PodPhase(phase), Reason: reason}}
+	}
 	for name, tt := range map[string]struct {
 		active, ready int32
 		isYoung       bool
@@ -24,9 +28,11 @@ func TestHolderWithoutReadyPods(t *testing.T) {
 	}{
 		"no Pods":                 {0, 0, true, nil, "ml/late holds 2 without running."},
 		"Pods may start soon":     {2, 0, true, nil, "ml/late holds 2."},
+		"Pods without a node":     {2, 0, true, pod("Pending", corev1.PodReasonUnschedulable), "ml/late holds 2 without running."},
+		"Pods that start":         {2, 0, true, pod("Pending", "ContainerCreating"), "ml/late holds 2."},
 		"no Pod started in time":  {2, 0, false, nil, "ml/late holds 2 without running."},
 		"one Pod started in time": {2, 1, false, nil, "ml/late holds 2."},
-		"one Pod runs, not ready": {2, 0, false, []*inspect.Pod{{Name: "late-a", Namespace: "ml", JobUID: "1", Phase: "Running"}}, "ml/late holds 2."},
+		"one Pod runs, not ready": {2, 0, false, pod("Running", ""), "ml/late holds 2."},
 	} {
 		job := &inspect.Job{
 			Context: "w1", ClusterUID: "w1", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "late", UID: "1",

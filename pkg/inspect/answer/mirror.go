@@ -19,7 +19,7 @@ import (
 func (q *Question) withoutOrigin() Answer {
 	m := q.Pair.Mirrors[0]
 	j := m.Job
-	if v := cmp.Or(q.Around, q.Inventory); v.IsOrphan(j) {
+	if v := q.around(); v.IsOrphan(j) {
 		a := Answer{State: inspect.StateOrphan, Reason: inspect.ReasonOriginMissing, Message: "Its origin is gone.", Since: j.Since.DeepCopy()}
 		if place := j.Marks.Origin; !place.IsZero() {
 			a.Message = fmt.Sprintf("Its origin %s/%s is gone.", place.Namespace, place.Name)

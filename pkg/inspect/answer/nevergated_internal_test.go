@@ -30,7 +30,7 @@ func TestWorkersNeverFit(t *testing.T) {
 			}
 			trace := inspect.NewTrace()
 			trace.Placements = []inspect.Placement{gate, overLimit("paris", "paris", "4")}
-			Unsubmitted(trace)
+			Unsubmitted(trace, Holders{})
 			assert.Equal(t, trace.Message, "Would never run. Needs 8 nvidia.com/gpu; the limit is 4 (paris, flavor a100).")
 			assert.Equal(t, trace.Reason, inspect.ReasonOverLimit)
 			assert.DeepEqual(t, texts(&Answer{Fixes: trace.Fixes}), fixes)

@@ -23,11 +23,11 @@ func TestOutlookOfTwoManagers(t *testing.T) {
 	trace.Placements = []inspect.Placement{
 		place("m1", true, inspect.Never), place("w1", false, inspect.Fits), place("m2", true, inspect.Fits), place("w2", false, inspect.Fits),
 	}
-	Unsubmitted(trace)
+	Unsubmitted(trace, Holders{})
 	assert.Equal(t, trace.Message, "Fits on w2 now.")
 	assert.Equal(t, len(trace.Fixes), 0)
 	trace.Placements = trace.Placements[:2]
-	Unsubmitted(trace)
+	Unsubmitted(trace, Holders{})
 	assert.Assert(t, trace.Message != "Fits on w1 now.", trace.Message)
 }
 
@@ -42,11 +42,11 @@ func TestOutlookOfPodsAtOnce(t *testing.T) {
 	} {
 		p.PodsAtOnce = &limit
 		trace.Placements = []inspect.Placement{*p}
-		Unsubmitted(trace)
+		Unsubmitted(trace, Holders{})
 		assert.Equal(t, trace.Message, want)
 	}
 	p.PodsAtOnce, p.Partial = nil, &inspect.PartialStart{Pods: 1, Of: 10}
 	trace.Placements = []inspect.Placement{*p}
-	Unsubmitted(trace)
+	Unsubmitted(trace, Holders{})
 	assert.Equal(t, trace.Message, "Fits on w1 now. On w1, it starts with fewer Pods: at least 1 of 10.")
 }

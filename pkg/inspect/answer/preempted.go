@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"cmp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,7 +28,7 @@ func (q *Question) addOwnPreemption(a *Answer) {
 
 // lastPreemption returns how a Job last lost its quota, nil if nothing says that it did.
 func (q *Question) lastPreemption() *inspect.Preemption {
-	v, o := cmp.Or(q.Around, q.Inventory), q.Pair.Origin
+	v, o := q.around(), q.Pair.Origin
 	f := v.Facts(o.Context)
 	w := inspect.CurrentWorkload(v.WorkloadsOf(q.Pair, f))
 	if f == nil || w == nil {

@@ -4,6 +4,7 @@ package tracing
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -67,7 +68,11 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	for i := range list.Items {
 		trace := &list.Items[i]
 		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
-		q := answer.Question{Inventory: inventory, Around: judged, Pair: found.Pairs[i], Trace: trace, Findings: aboutHolders, Reach: t.Reach}
+		holders := t.ReadHolders(ctx, f, judged, trace)
+		q := answer.Question{
+			Inventory: inventory, Around: judged, Holders: holders, Pair: found.Pairs[i], Trace: trace,
+			Findings: slices.Concat(aboutHolders, holders.Findings), Reach: t.Reach,
+		}
 		answer.Fill(q)
 		q.Advise(trace.Findings, judgment)
 	}
@@ -102,6 +107,19 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 		return traced
 	}
 	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: traced, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})
+}
+
+// ReadHolders reads the Jobs of other namespaces and kinds that hold what a Job waits for, as far as the user
+// may. known has the other Jobs.
+func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, trace *inspect.Trace) (holders answer.Holders) {
+	for _, h := range answer.UnreadHolders(known, trace) {
+		wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace, WithoutQuotas: true}
+		v := read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
+		judgment := rules.Judge(v, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
+		holders.Inventories = append(holders.Inventories, v)
+		holders.Findings = append(holders.Findings, judgment.All(answer.IsAboutHolder)...)
+	}
+	return holders
 }
 
 // isAny includes all clusters that were judged: what waits in their queues depends on all quotas.

@@ -1,0 +1,178 @@
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// stuckFinding returns the finding that a holder never runs: no worker takes it, or it never gets its mirror
+// or Pods, or its Pods have not started in time. It returns nil without such a finding. Such a Job holds its
+// quota without running.
+func (q *Question) stuckFinding(context string, h *inspect.Holder) *inspect.Finding {
+	for i := range q.Findings {
+		f := &q.Findings[i]
+		isStuck := neverMirrored(f.Code) || neverRuns(f) && !h.Admitted || f.Code == podsMissing && !q.mayRun(context, h, f.Young)
+		if isStuck && q.holderIn(f, context, h) != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// holderIn returns the Job of a finding that is the holder of quota on a cluster, nil if none is.
+func (q *Question) holderIn(f *inspect.Finding, context string, h *inspect.Holder) *inspect.Ref {
+	for i := range f.Jobs {
+		r := &f.Jobs[i]
+		if q.kindOf(f, *r) == h.Kind && q.holds(*r, context, h) {
+			return r
+		}
+	}
+	return nil
+}
+
+// kindOf returns the kind of a Job of a finding. The finding may be about another object, such as a queue.
+func (q *Question) kindOf(f *inspect.Finding, r inspect.Ref) string {
+	for _, v := range append([]*inspect.Inventory{q.around()}, q.Holders.Inventories...) {
+		if j := v.Facts(r.Context).JobOf(r.UID); j != nil {
+			return j.Kind
+		}
+	}
+	return f.Kind
+}
+
+// around returns the inventory that has the other Jobs of the namespace.
+func (q *Question) around() *inspect.Inventory { return cmp.Or(q.Around, q.Inventory) }
+
+// inventoryOf returns the inventory that has the Job that holds quota.
+func (q *Question) inventoryOf(h *inspect.Holder) *inspect.Inventory {
+	for _, v := range q.Holders.Inventories {
+		if hasJob(v, h) {
+			return v
+		}
+	}
+	return q.around()
+}
+
+// Holders is what was read about Jobs of other namespaces or kinds that hold what a Job waits for.
+type Holders struct {
+	Inventories []*inspect.Inventory
+	Findings    []inspect.Finding
+}
+
+// maxHolders is how many Jobs UnreadHolders returns: those that hold most.
+const maxHolders = 3
+
+// UnreadHolders returns the Jobs that hold what a traced Job waits for, and that an inventory lacks: those of
+// other namespaces and kinds, as far as their kind is known.
+func UnreadHolders(v *inspect.Inventory, t *inspect.Trace) (found []inspect.Holder) {
+	for _, p := range deciding(t.Placements) {
+		for i := range p.Holders {
+			h := &p.Holders[i]
+			isSame := func(known inspect.Holder) bool {
+				return known.Kind == h.Kind && known.Namespace == h.Namespace && known.Name == h.Name
+			}
+			if _, isKind := delegation.KindNamed(h.Kind); len(found) < maxHolders && isKind && !hasJob(v, h) && !slices.ContainsFunc(found, isSame) {
+				found = append(found, *h)
+			}
+		}
+	}
+	return found
+}
+
+// hasJob reports whether an inventory has the Job that holds quota, or its mirror.
+func hasJob(v *inspect.Inventory, h *inspect.Holder) bool {
+	return slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
+		return slices.ContainsFunc(f.Jobs, func(j *inspect.Job) bool { return j.Kind == h.Kind && j.Namespace == h.Namespace && j.Name == h.Name })
+	})
+}
+
+// holds reports whether a Job or its mirror is the holder of quota on a cluster. Another Job there may have
+// the same name.
+func (q *Question) holds(r inspect.Ref, context string, h *inspect.Holder) bool {
+	if r.Namespace != h.Namespace || r.Name != h.Name {
+		return false
+	}
+	if r.Context == context || !h.IsLocal {
+		return true
+	}
+	for _, p := range q.inventoryOf(h).Pairs.Pairs {
+		if inspect.RefOf(p.Origin) == r {
+			return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Job.Context == context })
+		}
+	}
+	return false
+}
+
+// mayRun reports whether Pods of a holder run, or may soon, as far as that was read. isYoung is whether its
+// Pods still have time to start. Pods that the scheduler finds no node for do not start soon.
+func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool {
+	f := q.inventoryOf(h).Facts(context)
+	if f == nil {
+		return true
+	}
+	i := slices.IndexFunc(f.Jobs, func(j *inspect.Job) bool { return j.Kind == h.Kind && j.Namespace == h.Namespace && j.Name == h.Name })
+	if i < 0 || !f.Jobs[i].Row().IsJob() {
+		return true
+	}
+	j, pods := f.Jobs[i], f.PodsOf(f.Jobs[i])
+	isUnscheduled := len(pods) > 0 && !slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return !p.IsUnschedulable() })
+	return j.Active > 0 && (isYoung && !isUnscheduled || !isWithoutReady(j) || slices.ContainsFunc(pods, (*inspect.Pod).IsRunning))
+}
+
+// idleFixes returns how the quota of a holder that does not run gets free: by removing a Job that no worker
+// takes, otherwise by what the trace of the Job says.
+func (q *Question) idleFixes(context string, h *inspect.Holder) []command.Fix {
+	f := q.stuckFinding(context, h)
+	if f != nil && neverRuns(f) {
+		return q.removal(context, h, f)
+	}
+	k, known := delegation.KindNamed(h.Kind)
+	if !known {
+		return nil
+	}
+	if f != nil {
+		context = q.holderIn(f, context, h).Context
+	}
+	return []command.Fix{{
+		Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", h.Namespace, h.Name, h.Amount, h.Resource),
+		Command: q.words(command.PluginFor(k, "trace", context, h.Namespace, h.Name)),
+	}}
+}
+
+// removal returns how to remove a Job that no worker takes from the quota that it holds or, without an
+// amount, from the head of its queue: deactivate it, or do what its finding says.
+func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding) (fixes []command.Fix) {
+	name := h.Namespace + "/" + h.Name
+	what := fmt.Sprintf("release %s %s that %s holds on %s without running", h.Amount, h.Resource, name, context)
+	if h.Amount == "" {
+		what = fmt.Sprintf("remove %s from the head of ClusterQueue %s on %s", name, h.ClusterQueue, context)
+	}
+	ref := q.holderIn(f, context, h)
+	v := q.inventoryOf(h)
+	manager := v.Facts(ref.Context)
+	if j := manager.JobOf(ref.UID); j != nil {
+		if w := inspect.CurrentWorkload(v.WorkloadsOf(inspect.Pair{Origin: j}, manager)); w != nil {
+			fixes = append(fixes, q.deactivate(manager.Context, w, what+": deactivate its Workload"))
+		}
+	}
+	if len(f.Fixes) == 0 {
+		return fixes
+	}
+	fix := f.Fixes[0]
+	fix.Text = fmt.Sprintf("let %s run: %s", name, cmp.Or(fix.Text, "see finding "+f.Code))
+	return append(fixes, fix)
+}
+
+// deactivate returns the fix that takes the quota of a Workload away.
+func (q *Question) deactivate(context string, w *kueue.Workload, text string) command.Fix {
+	return command.Fix{
+		Text:    text + " (the Job then stays suspended until you set active to true)",
+		Command: q.words(kueue.Patch(context, "Workload", w.Namespace, w.Name, false, "spec", "active")),
+	}
+}
