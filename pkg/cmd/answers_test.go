@@ -58,7 +58,7 @@ const maxTracedJobs = 6
 
 // namedJobs returns Jobs of large recordings that are traced in addition.
 func namedJobs() []string {
-	return []string{"d15-a", "a03-label", "a20-met", "a18-wlm", "a02-par", "a21-edit", "d19", "d17", "p1-201", "p1-208", "d15-b", "a10-fg"}
+	return []string{"d05b", "d15-a", "a03-label", "a20-met", "a18-wlm", "a02-par", "a21-edit", "d19", "d17", "p1-201", "p1-208", "d15-b", "a10-fg"}
 }
 
 // jobNames returns the names of all Jobs of a recording.

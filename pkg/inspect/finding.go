@@ -76,6 +76,9 @@ type Finding struct {
 	Clauses map[Ref]string `json:"-"`
 	// AwaitsActor is whether a controller may still solve the problem by itself.
 	AwaitsActor bool `json:"-"`
+	// MayPass is whether this controller is one whose work is unknown, so that the age of the problem does
+	// not show that it has stopped: an answer of an AdmissionCheck may need a person or a day.
+	MayPass bool `json:"-"`
 }
 
 // Preemption is how a Job lost its quota to another one.

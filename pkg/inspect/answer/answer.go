@@ -283,8 +283,8 @@ const changedJob = "JM125"
 // take makes a finding the reason of the answer. names keep their case at its start.
 func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {
 	switch {
-	case a.State == inspect.StateWaiting && f.Young && f.AwaitsActor:
-		// The controller has had no time to act yet.
+	case a.State == inspect.StateWaiting && (f.MayPass || f.Young && f.AwaitsActor):
+		// The controller may still act, or has had no time to act yet.
 		a.Unchecked = nil
 	case a.State == inspect.StateWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, func(u inspect.Unchecked) bool { return u.Cluster }):
 		// The finding is about other workers than the unread ones.

@@ -213,7 +213,7 @@ func finding(r Rule, s view.Sighting) candidate {
 		Namespace: s.Object.Namespace, Name: s.Object.Name,
 		Evidence: append([]string{}, s.Evidence...), Remedy: string(s.Remedy), Docs: r.Docs(),
 		Jobs: []inspect.Ref{}, Fixes: []command.Fix{}, Fingerprint: fingerprint(r.Code, s),
-		Preempted: s.Preempted, AwaitsActor: s.Awaits != nil && !s.IsStuck || s.MayPass,
+		Preempted: s.Preempted, AwaitsActor: s.Awaits != nil && !s.IsStuck || s.MayPass, MayPass: s.MayPass,
 	}
 	if !s.Since.IsZero() && !s.IsUndated {
 		f.Since = &metav1.Time{Time: s.Since}
