@@ -24,7 +24,7 @@ func TestFitsWithoutCopy(t *testing.T) {
 	both.Evidence = []string{"worker-1: there is no Namespace ml", "worker-2: there is no Namespace ml"}
 	silent := inspect.Finding{Code: "JM137", Kind: "MultiKueueCluster", Name: "osaka", Context: "hub", Severity: inspect.Error, Fixes: []command.Fix{{Text: "renew the token"}}}
 	silent.Evidence = []string{"hub: condition Active of MultiKueueCluster tokyo is True since 2026-01-01T00:00:00Z"}
-	backlog := inspect.Finding{Code: "JM114", Severity: inspect.Info, Context: "hub", Fixes: []command.Fix{{Text: "wait"}}}
+	late := inspect.Finding{Code: "JM114", Severity: inspect.Info, Context: "hub", Fixes: []command.Fix{{Text: "wait"}}}
 	admitted := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-a1", UID: "copy", Labels: map[string]string{"kueue.x-k8s.io/multikueue-origin": "m"}}}
 	admitted.Status.Conditions = []metav1.Condition{{Type: kueue.Admitted, Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(now.Add(-20 * time.Second))}}
 	const without = "Fits on worker-2 now, but MultiKueue has not copied its Workload there."
@@ -47,10 +47,10 @@ func TestFitsWithoutCopy(t *testing.T) {
 			message: "Fits on worker-2 now; Kueue has not admitted it yet.",
 		},
 		"admitted": {
-			age: time.Minute, copies: []*kueue.Workload{admitted}, findings: []inspect.Finding{backlog},
-			message: "Admitted on worker-2 for 20s; MultiKueue has created no mirror yet: it has a backlog of 1 Job.", fix: "wait",
+			age: time.Minute, copies: []*kueue.Workload{admitted}, findings: []inspect.Finding{late},
+			message: "Admitted on worker-2 for 20s; MultiKueue has created no mirror yet. MultiKueue is behind: 1 Job waits for it.", fix: "wait",
 		},
-		"admitted, without a backlog": {
+		"admitted, and not behind": {
 			age: time.Minute, copies: []*kueue.Workload{admitted}, message: "Admitted on worker-2 for 20s; MultiKueue has created no mirror yet.",
 		},
 	} {

@@ -20,7 +20,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	names := q.offeredTo(manager, w)
 	if len(names) == 0 {
 		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
-		q.addBacklog(&a, "MultiKueue")
+		q.addBehind(&a)
 		return a
 	}
 	targets := make([]string, len(names))
@@ -64,7 +64,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	}
 	a.Message = noWorker(reasons, workers, unread)
 	if slices.Contains(reasons, noCopy) {
-		q.addBacklog(&a, "MultiKueue")
+		q.addBehind(&a)
 	}
 	return a
 }

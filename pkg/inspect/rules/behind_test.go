@@ -50,8 +50,8 @@ func TestBehind(t *testing.T) {
 	f := judge(t, inventory(t, recordings+"/burst-1"), rules.All(), 0)[0]
 	assert.Equal(t, f.Kind+" "+f.Name, "AdmissionCheck multikueue")
 	assert.Equal(t, f.Message, "AdmissionCheck multikueue: MultiKueue on kwok-mgr is behind: 52 Jobs wait for it; MultiKueue does about 276 steps per minute")
-	assert.Equal(t, f.Evidence[0], "kwok-mgr: a nomination of clusters: 30 waiting, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
-		"the last was done at 2026-11-22T04:43:52Z, about 96 per minute")
+	assert.Equal(t, f.Evidence[0], "kwok-mgr: 30 wait for Kueue to nominate clusters for them, default/job-b-28-8fbda since 2026-11-22T04:43:42Z; "+
+		"the last such step was at 2026-11-22T04:43:52Z, about 96 per minute")
 }
 
 // TestPassedOverIsReported checks that a step that a working actor has passed over

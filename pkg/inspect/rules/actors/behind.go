@@ -96,11 +96,11 @@ func behind(v *view.View, actor liveness.Actor, waiting []view.Sighting) view.Si
 		}
 		s.Remedy = command.Say("wait: %s is still working on other objects", subject)
 		if actor.Role == liveness.RoleKueue {
-			s.Remedy = command.Say("wait; if the backlog remains, raise clientConnection.qps and clientConnection.burst in Kueue's configuration: %s",
+			s.Remedy = command.Say("wait; if it stays behind, raise clientConnection.qps and clientConnection.burst in Kueue's configuration: %s",
 				advice.ReconfigureKueue(v, actor.Context))
 		}
 	}
-	s.Evidence = backlog(v, actor, waiting)
+	s.Evidence = waitingByStep(v, actor, waiting)
 	return s
 }
 
@@ -149,9 +149,9 @@ func waitingJobs(v *view.View, waiting []view.Sighting) (jobs []*inspect.Job, n 
 	return jobs, each.Len(), inspect.Count(each.Len(), kind)
 }
 
-// backlog quotes for each step how many Jobs wait for it, the oldest of them,
+// waitingByStep quotes for each step how many Jobs wait for it, the oldest of them,
 // and when the actor last took such a step.
-func backlog(v *view.View, actor liveness.Actor, waiting []view.Sighting) []string {
+func waitingByStep(v *view.View, actor liveness.Actor, waiting []view.Sighting) []string {
 	slices.SortStableFunc(waiting, func(a, b view.Sighting) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(liveness.Duties(), a.Awaits.Duty), slices.Index(liveness.Duties(), b.Awaits.Duty)),
@@ -160,9 +160,9 @@ func backlog(v *view.View, actor liveness.Actor, waiting []view.Sighting) []stri
 	var evidence []string
 	for line, first := range waitingFor(actor, waiting) {
 		if first.LastSimilar.At.IsZero() {
-			line += "; another step was done at " + quote.Time(first.Last.At)
+			line += "; the last step of another kind was at " + quote.Time(first.Last.At)
 		} else {
-			line += fmt.Sprintf("; the last was done at %s, about %d per minute", quote.Time(first.LastSimilar.At), pace(v, actor, first.IsLike))
+			line += fmt.Sprintf("; the last such step was at %s, about %d per minute", quote.Time(first.LastSimilar.At), pace(v, actor, first.IsLike))
 		}
 		evidence = append(evidence, line)
 	}
@@ -179,7 +179,8 @@ func waitingFor(actor liveness.Actor, waiting []view.Sighting) iter.Seq2[string,
 			if oldest.IsUndated {
 				since += " or later"
 			}
-			if !yield(fmt.Sprintf("%s: %s: %d waiting, %s since %s", actor.Context, group.Key, len(group.Values), oldest.Subject, since), oldest) {
+			line := fmt.Sprintf("%s, %s since %s", waitText(actor, group.Values), oldest.Subject, since)
+			if !yield(line, oldest) {
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
@@ -37,6 +38,16 @@ func wordsOf(d liveness.Duty) stepWords {
 		liveness.DutyStart:    {"start its Pods", "start their Pods", "on"},
 		liveness.DutyServe:    {"write its status", "write their status", "on"},
 	}[d]
+}
+
+// waitText says how many objects wait for a step of an actor: "hub: 3 wait for Kueue to create their mirrors on tokyo".
+func waitText(actor liveness.Actor, waiting []view.Sighting) string {
+	n, verb := len(waiting), "wait"
+	if n == 1 {
+		verb = "waits"
+	}
+	who := strings.TrimSuffix(actor.String(), " on "+actor.Context)
+	return fmt.Sprintf("%s: %d %s for %s to %s", actor.Context, n, verb, who, stepsText(waiting, n))
 }
 
 // stepsText describes the steps that n objects wait for, each once, with the places of each step.

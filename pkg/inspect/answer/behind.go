@@ -3,7 +3,6 @@ package answer
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/duration"
@@ -13,7 +12,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// behind is the code of a controller that is active and has a backlog.
+// behind is the code of a controller that works, and has not reached all objects that wait for it.
 const behind = "JM114"
 
 // admitted returns the answer if workers have admitted copies of the Workload, and MultiKueue has created
@@ -39,20 +38,23 @@ func (q *Question) admitted(contexts []string) (a Answer, ok bool) {
 	}
 	a = Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror}
 	a.Message = fmt.Sprintf("Admitted on %s for %s; MultiKueue has created no mirror yet.", list(names), duration.HumanDuration(longest))
-	q.addBacklog(&a, "it")
+	q.addBehind(&a)
 	return a, true
 }
 
-// addBacklog adds to the answer for a Job that waits for MultiKueue how many Jobs do, if MultiKueue is
-// behind. who names MultiKueue.
-func (q *Question) addBacklog(a *Answer, who string) {
+// addBehind adds to the answer for a Job that waits for MultiKueue how many Jobs do, if MultiKueue is
+// behind.
+func (q *Question) addBehind(a *Answer) {
 	for i := range q.Trace.Findings {
 		f := &q.Trace.Findings[i]
 		if f.Code != behind || f.Context != q.Pair.Origin.Context || !q.isAboutPair(f) {
 			continue
 		}
-		jobs := sets.New(f.Jobs...)
-		a.Message = fmt.Sprintf("%s: %s has a backlog of %s.", strings.TrimSuffix(a.Message, "."), who, inspect.Count(jobs.Len(), "Job"))
+		n, verb := sets.New(f.Jobs...).Len(), "wait"
+		if n == 1 {
+			verb = "waits"
+		}
+		a.Message += fmt.Sprintf(" MultiKueue is behind: %s %s for it.", inspect.Count(n, "Job"), verb)
 		a.Fixes = append(a.Fixes, slices.Clone(f.Fixes)...)
 		return
 	}
