@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 )
 
 // leasePrefix is the prefix of the Leases of Jobs, hashedPrefix that of all others. No
@@ -45,4 +46,14 @@ func (k Kind) LeaseName(name string) string {
 // or to another controller and was dispatched anyway, as MirrorAnnotation shows.
 func IsDispatched(owner Owner, m *Marks) bool {
 	return owner == Dispatch || !owner.IsBuiltIn() && m != nil && (!m.Mirror.IsZero() || m.BadMirror != "")
+}
+
+// leaseMargin extends the duration of a Lease. Clocks are known to about a second, and a renewal
+// may be on its way.
+const leaseMargin = 5 * time.Second
+
+// IsLeaseValid reports whether the holder of a Lease may still be alive. written is when the Lease
+// was last written. It and now are by the clock of the Lease's cluster.
+func IsLeaseValid(written time.Time, duration time.Duration, now time.Time) bool {
+	return now.Before(written.Add(duration + leaseMargin))
 }

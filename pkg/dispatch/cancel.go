@@ -381,11 +381,11 @@ func annotated(annotations map[string]any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": annotations}}
 }
 
-// removeLease deletes the Lease, unless a dispatcher holds it. That one may have requested a mirror
-// before it noticed the end of the origin. before is the origin before its end.
+// removeLease deletes the Lease, unless a dispatcher holds it that may be alive. That one may have requested
+// a mirror before it noticed the end of the origin. before is the origin before its end.
 func (x *cancellation) removeLease(ctx context.Context, before *unstructured.Unstructured) {
 	l := &leaseStore{cluster: x.Origin, kind: x.kind, origin: x.ref}
-	holder, err := l.removeUnheld(ctx)
+	holder, err := l.removeUnheld(ctx, x.Clock)
 	isEnded := object.EndOf(x.kind, before) != nil || isCancelled(before)
 	switch {
 	case err != nil:

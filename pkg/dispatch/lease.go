@@ -23,31 +23,6 @@ import (
 // its name. The Lease then belongs to that object.
 var errOriginGone = errors.New("the origin is gone")
 
-// heldError means that another dispatcher holds a Job's Lease.
-type heldError struct {
-	// Lease is the Lease as namespace/name. Holder is the identity of its holder.
-	Lease, Holder string
-	// Since is when the holder took the Lease. For is the time from then to its last renewal.
-	// Both come from the holder's clock, which may differ from ours.
-	Since time.Time
-	For   time.Duration
-	// Within is the duration after which the Lease expires without a renewal.
-	Within time.Duration
-}
-
-func (e *heldError) Error() string {
-	if e.Within > longestLease {
-		return fmt.Sprintf("Lease %s says that %s holds it for %s, which no dispatch writes; delete the Lease if no dispatch runs", e.Lease, e.Holder, e.Within)
-	}
-	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
-}
-
-// since describes how long the holder has had the Lease. It does not use our clock, which may be
-// an hour ahead of the holder's.
-func (e *heldError) since() string {
-	return fmt.Sprintf("since %s (for %s, by the clock of the holder)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
-}
-
 // targetError means that another dispatch of the Job has chosen another target, where no one has
 // searched for the mirror.
 type targetError struct {
@@ -60,10 +35,6 @@ func (e *targetError) Error() string {
 	return fmt.Sprintf("another dispatcher has started its dispatch to %s/%s on %s (Lease %s); run the same command again to find its mirror",
 		e.Target.Namespace, e.Target.Name, e.Target.Cluster(), e.Lease)
 }
-
-// longestLease exceeds the duration of every Lease that dispatch writes: with 10,000 Jobs, it is
-// 25 minutes.
-const longestLease = 30 * time.Minute
 
 // leaseTiming has the duration of a Lease without renewal, the deadline after which its holder
 // gives up renewing it, and the period of renewals.
@@ -298,7 +269,9 @@ func (l *lease) remove(ctx context.Context) error {
 				return nil
 			}
 		}
-		_, err := l.removeOf(ctx, l.identity)
+		_, err := l.removeUnless(ctx, func(found *coordinationv1.Lease) bool {
+			return holderOf(found) != "" && holderOf(found) != l.identity
+		})
 		return err
 	})
 }

@@ -201,14 +201,3 @@ func (l *lease) confirm(ctx context.Context) error {
 	_, err = l.update(ctx, found)
 	return l.cluster.Failed(err)
 }
-
-func heldBy(found *coordinationv1.Lease) *heldError {
-	e := &heldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found), Within: durationOf(found)}
-	if found.Spec.AcquireTime != nil {
-		e.Since = found.Spec.AcquireTime.Time
-		if found.Spec.RenewTime != nil {
-			e.For = max(0, found.Spec.RenewTime.Sub(e.Since))
-		}
-	}
-	return e
-}

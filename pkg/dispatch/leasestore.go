@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -102,23 +103,23 @@ func (s *leaseStore) delete(ctx context.Context, found *coordinationv1.Lease) er
 	return s.cluster.Checked(err, leaseResource(), s.name())
 }
 
-// removeUnheld deletes the Lease of an origin that needs no more copying, unless a dispatcher holds it:
-// then it returns that holder, which deletes the Lease itself.
-func (s *leaseStore) removeUnheld(ctx context.Context) (holder string, err error) {
+// removeUnheld deletes the Lease of an origin that needs no more copying, unless a dispatcher that may be
+// alive holds it: then it returns that holder, which deletes the Lease itself.
+func (s *leaseStore) removeUnheld(ctx context.Context, c clock.PassiveClock) (holder string, err error) {
 	err = retryRemoval(ctx, func(ctx context.Context) error {
-		holder, err = s.removeOf(ctx, "")
+		holder, err = s.removeUnless(ctx, func(found *coordinationv1.Lease) bool { return s.isHeld(found, c.Now()) })
 		return err
 	})
 	return holder, err
 }
 
-// removeOf deletes the Lease if it has no holder, or the given one. Otherwise it returns the other
-// holder.
-func (s *leaseStore) removeOf(ctx context.Context, holder string) (other string, err error) {
+// removeUnless deletes the Lease as it was read, unless isHeld reports that another dispatcher has it.
+// Then it returns the holder.
+func (s *leaseStore) removeUnless(ctx context.Context, isHeld func(*coordinationv1.Lease) bool) (holder string, err error) {
 	found, err := s.get(ctx)
 	if err == nil && found.Labels[delegation.OriginUIDLabel] == s.origin.UID {
-		if other = holderOf(found); other != "" && other != holder {
-			return other, nil
+		if isHeld(found) {
+			return holderOf(found), nil
 		}
 		err = s.delete(ctx, found)
 	}
@@ -144,18 +145,4 @@ func retryRemoval(ctx context.Context, remove func(context.Context) error) error
 		return err
 	}
 	return failed
-}
-
-func holderOf(l *coordinationv1.Lease) string {
-	if l.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *l.Spec.HolderIdentity
-}
-
-func durationOf(l *coordinationv1.Lease) time.Duration {
-	if l.Spec.LeaseDurationSeconds == nil {
-		return 0
-	}
-	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
 }

@@ -25,14 +25,10 @@ type Lease struct {
 	Renewed time.Time
 }
 
-// leaseMargin extends the duration of a Lease. Clocks are known to about a second, and a renewal
-// may be on its way.
-const leaseMargin = 5 * time.Second
-
 // heldAt reports whether the Lease has a holder, at a time by the clock of its cluster. A nil Lease
 // has none.
 func (l *Lease) heldAt(now time.Time) bool {
-	return l != nil && l.Holder != "" && now.Before(l.Renewed.Add(l.Duration+leaseMargin))
+	return l != nil && l.Holder != "" && delegation.IsLeaseValid(l.Renewed, l.Duration, now)
 }
 
 // FreeSince returns since when a free Lease has been free; zero if unknown.

@@ -1,0 +1,79 @@
+package dispatch
+
+import (
+	"fmt"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// heldError means that another dispatcher holds a Job's Lease.
+type heldError struct {
+	// Lease is the Lease as namespace/name. Holder is the identity of its holder.
+	Lease, Holder string
+	// Since is when the holder took the Lease. For is the time from then to its last renewal.
+	// Both come from the holder's clock, which may differ from ours.
+	Since time.Time
+	For   time.Duration
+	// Within is the duration after which the Lease expires without a renewal.
+	Within time.Duration
+}
+
+func (e *heldError) Error() string {
+	if e.Within > longestLease {
+		return fmt.Sprintf("Lease %s says that %s holds it for %s, which no dispatch writes; delete the Lease if no dispatch runs", e.Lease, e.Holder, e.Within)
+	}
+	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
+}
+
+// since describes how long the holder has had the Lease. It does not use our clock, which may be
+// an hour ahead of the holder's.
+func (e *heldError) since() string {
+	return fmt.Sprintf("since %s (for %s, by the clock of the holder)", e.Since.UTC().Format(time.RFC3339), e.For.Round(time.Second))
+}
+
+// longestLease exceeds the duration of every Lease that dispatch writes: with 10,000 Jobs, it is
+// 25 minutes.
+const longestLease = 30 * time.Minute
+
+func heldBy(found *coordinationv1.Lease) *heldError {
+	e := &heldError{Lease: found.Namespace + "/" + found.Name, Holder: holderOf(found), Within: durationOf(found)}
+	if found.Spec.AcquireTime != nil {
+		e.Since = found.Spec.AcquireTime.Time
+		if found.Spec.RenewTime != nil {
+			e.For = max(0, found.Spec.RenewTime.Sub(e.Since))
+		}
+	}
+	return e
+}
+
+// isHeld reports whether a Lease has a holder that may be alive. now is by our own clock. renewTime is by
+// the holder's clock, so the time at which the API server stored the last write counts instead. A Lease
+// without that time is held, and so is one of a server whose clock is unknown.
+func (s *leaseStore) isHeld(found *coordinationv1.Lease, now time.Time) bool {
+	var written time.Time
+	for _, f := range found.ManagedFields {
+		if f.Time != nil && f.Time.After(written) {
+			written = f.Time.Time
+		}
+	}
+	skew := s.cluster.Skew()
+	isKnown := skew.Known && !written.IsZero()
+	return holderOf(found) != "" && (!isKnown || delegation.IsLeaseValid(written, durationOf(found), now.Add(skew.Min)))
+}
+
+func holderOf(l *coordinationv1.Lease) string {
+	if l.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *l.Spec.HolderIdentity
+}
+
+func durationOf(l *coordinationv1.Lease) time.Duration {
+	if l.Spec.LeaseDurationSeconds == nil {
+		return 0
+	}
+	return time.Duration(*l.Spec.LeaseDurationSeconds) * time.Second
+}

@@ -1,0 +1,97 @@
+package dispatch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+)
+
+// addLease adds the Lease of the origin with a holder. Its API server stored the last renewal at a time;
+// the zero time means that it has no record of that.
+func (s *stage) addLease(holder string, written time.Time) {
+	s.Helper()
+	lease := &coordinationv1.Lease{
+		TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ml", Name: delegation.LeaseName("small"), Labels: map[string]string{delegation.OriginUIDLabel: string(s.origin.GetUID())},
+		},
+		Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: new(int32(15)),
+			// By the holder's clock, which is a day behind.
+			AcquireTime: &metav1.MicroTime{Time: written.AddDate(0, 0, -1).Add(-90 * time.Second)},
+			RenewTime:   &metav1.MicroTime{Time: written.AddDate(0, 0, -1)},
+		},
+	}
+	if !written.IsZero() {
+		lease.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl-jobmanagedby", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: written}}}
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(lease)
+	assert.NilError(s.T, err)
+	s.here.Create(s.T, leases(), &unstructured.Unstructured{Object: content})
+}
+
+// leaseCases are Leases of a holder, with whether it may be alive.
+func leaseCases() map[string]struct {
+	holder  string
+	written time.Time
+	isHeld  bool
+} {
+	return map[string]struct {
+		holder  string
+		written time.Time
+		isHeld  bool
+	}{
+		"renewed now":       {"theirs", time.Now(), true},
+		"expired":           {"theirs", time.Now().Add(-time.Minute), false},
+		"renewed, undated":  {"theirs", time.Time{}, true},
+		"released long ago": {"", time.Now().Add(-time.Hour), false},
+		"released now":      {"", time.Now(), false},
+	}
+}
+
+// TestCancelRemovesExpiredLease checks that cancel deletes the Lease of the Job if its holder has stopped,
+// by the clock of the API server, and leaves it to a holder that may be alive.
+func TestCancelRemovesExpiredLease(t *testing.T) {
+	for name, tt := range leaseCases() {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.addLease(tt.holder, tt.written)
+			c, events := s.canceller(clusterOf(t, s.there, "there"))
+			assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+			lease := s.here.Get(leases(), "ml", delegation.LeaseName("small"))
+			assert.Equal(t, lease != nil, tt.isHeld)
+			isReported := slices.ContainsFunc(*events, func(e Event) bool { return e.Event == Warned && strings.Contains(e.Message, "theirs holds its Lease") })
+			assert.Equal(t, isReported, tt.isHeld, "%v", *events)
+		})
+	}
+}
+
+// TestCancelLeavesRenewedLease checks that cancel does not delete a Lease that is renewed after cancel has
+// read it as expired.
+func TestCancelLeavesRenewedLease(t *testing.T) {
+	s := newStage(t)
+	s.addLease("theirs", time.Now().Add(-time.Minute))
+	l := &leaseStore{cluster: clusterOf(t, s.here, "here"), kind: delegation.Job()}
+	l.origin = refOf(l.cluster, s.origin)
+	isFirst := true
+	holder, err := l.removeUnless(t.Context(), func(found *coordinationv1.Lease) bool {
+		if isFirst {
+			s.giveLeaseTo("woken")
+		}
+		isFirst = false
+		return l.isHeld(found, clock.RealClock{}.Now())
+	})
+	assert.ErrorContains(t, err, "precondition")
+	assert.Equal(t, holder, "")
+	assert.Equal(t, holderOf(storedLease(t, l.cluster, "small")), "woken")
+}
