@@ -1,12 +1,16 @@
 package dispatch
 
 import (
+	"context"
 	"fmt"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
 // heldError means that another dispatcher holds a Job's Lease.
@@ -47,6 +51,22 @@ func heldBy(found *coordinationv1.Lease) *heldError {
 		}
 	}
 	return e
+}
+
+// DescribeHolder describes the dispatcher that serves an origin now, according to the origin's Lease; "" if
+// none does.
+func DescribeHolder(ctx context.Context, c *fleet.Cluster, now clock.PassiveClock, k delegation.Kind, origin *unstructured.Unstructured) (string, error) {
+	s := &leaseStore{cluster: c, kind: k, origin: refOf(c, origin)}
+	found, err := s.get(ctx)
+	switch {
+	case s.isGone(err):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !s.isOurs(found) || !s.isHeld(found, now.Now()):
+		return "", nil
+	}
+	return heldBy(found).Error(), nil
 }
 
 // isHeld reports whether a Lease has a holder that may be alive. now is by our own clock. renewTime is by

@@ -95,3 +95,28 @@ func TestCancelLeavesRenewedLease(t *testing.T) {
 	assert.Equal(t, holder, "")
 	assert.Equal(t, holderOf(storedLease(t, l.cluster, "small")), "woken")
 }
+
+// TestDescribeHolder checks that a dispatcher is described with its age if it may be alive, and not the one
+// of an earlier Job of the same name.
+func TestDescribeHolder(t *testing.T) {
+	for name, tt := range leaseCases() {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.addLease(tt.holder, tt.written)
+			here := clusterOf(t, s.here, "here")
+			described, err := DescribeHolder(t.Context(), here, clock.RealClock{}, delegation.Job(), s.origin)
+			assert.NilError(t, err)
+			if !tt.isHeld {
+				assert.Equal(t, described, "")
+				return
+			}
+			assert.Assert(t, strings.HasPrefix(described, "theirs is dispatching it already, since ") &&
+				strings.HasSuffix(described, " (for 1m30s, by the clock of the holder), and holds Lease ml/jobs-managedby-small"), described)
+			later := s.origin.DeepCopy()
+			later.SetUID("later")
+			described, err = DescribeHolder(t.Context(), here, clock.RealClock{}, delegation.Job(), later)
+			assert.NilError(t, err)
+			assert.Equal(t, described, "")
+		})
+	}
+}

@@ -251,6 +251,7 @@ func recreate() Task {
 		Name: Recreate, Title: "Give a Job another owner: `recreate`", Where: "the Job's cluster",
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch", "delete", "create"}, Without: "the Job cannot be created again"},
+			{Resource: leases(), Verbs: []string{"get"}, Without: "whether a dispatcher serves the Job is unknown", IsOptional: true},
 			{Resource: kueue("localqueues"), Verbs: []string{"get"}, Without: "recreate does not check whether the queue exists", IsOptional: true},
 			{Resource: kueue("workloads"), Verbs: []string{"list"}, Without: "whether a worker runs the Job, and what Kueue changed in it, is unknown", IsOptional: true},
 			identity(),

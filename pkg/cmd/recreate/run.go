@@ -11,6 +11,8 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -52,6 +54,9 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
 	r := &recreate.Runner{Cluster: cluster, DeletionTimeout: o.flags.timeout, Backup: o.flags.backup, OnBlocked: o.printFinalizers}
+	r.DescribeHolder = func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (string, error) {
+		return dispatch.DescribeHolder(ctx, cluster, o.Clock, k, job)
+	}
 	r.ReadOnly = o.flags.dryRun == writing.DryRunClient
 	err = r.Check(ctx, plan)
 	if interrupted := util.Interrupted(ctx); interrupted != nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/rights"
@@ -28,13 +27,12 @@ import (
 // API server to the deletion or the new Job. It changes nothing. It returns all problems in one
 // error, and adds the warnings of the server to the Replacement.
 func (r *Runner) Check(ctx context.Context, p *Replacement) error {
-	probe := preflight.NewProbe(r.Cluster)
 	var errs []error
 	needed := preflight.Right{
 		What: p.kind().Resource.GroupResource(), Verbs: rights.Verbs(rights.Recreate, delegation.Job().Resource.GroupResource()),
 		Consequence: fmt.Sprintf("the %s cannot be created again", p.kind().Kind), Blocks: true,
 	}
-	for _, problem := range probe.Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
+	for _, problem := range preflight.NewProbe(r.Cluster).Access(ctx, p.stored.GetNamespace(), []preflight.Right{needed}) {
 		if problem.Blocking {
 			errs = append(errs, command.Errorf("context %q: %s; %s", problem.Context, problem.Message, problem.Remedy))
 		}
@@ -42,12 +40,12 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	checks := []func(context.Context, preflight.Probe, *Replacement) error{r.checkMultiKueue}
+	checks := []func(context.Context, *Replacement) error{r.checkMultiKueue, r.checkDispatcher}
 	if !r.ReadOnly {
 		checks = append(checks, r.checkDelete, r.checkCreate)
 	}
 	for _, check := range checks {
-		if err := check(ctx, probe, p); err != nil {
+		if err := check(ctx, p); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -58,7 +56,7 @@ func (r *Runner) Check(ctx context.Context, p *Replacement) error {
 }
 
 // checkDelete deletes the old Job in a dry run.
-func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacement) error {
+func (r *Runner) checkDelete(ctx context.Context, p *Replacement) error {
 	err := r.delete(ctx, p.kind(), p.stored, metav1.DryRunAll)
 	switch {
 	case err == nil:
@@ -75,7 +73,7 @@ func (r *Runner) checkDelete(ctx context.Context, _ preflight.Probe, p *Replacem
 }
 
 // checkCreate creates the new Job in a dry run, with another name, because its own is taken.
-func (r *Runner) checkCreate(ctx context.Context, _ preflight.Probe, p *Replacement) error {
+func (r *Runner) checkCreate(ctx context.Context, p *Replacement) error {
 	trial := p.New.DeepCopy()
 	trial.SetName("")
 	trial.SetGenerateName(dryRunPrefix(p.New.GetName()))
@@ -139,11 +137,11 @@ func isOwnQuota(err error) bool {
 
 // checkMultiKueue checks that Kueue will not ignore the new Job, and that no worker runs the old
 // one: see checkWorker. It warns about objects that it cannot read.
-func (r *Runner) checkMultiKueue(ctx context.Context, probe preflight.Probe, p *Replacement) error {
+func (r *Runner) checkMultiKueue(ctx context.Context, p *Replacement) error {
 	if p.options.Force {
 		return nil
 	}
-	namespace := p.stored.GetNamespace()
+	probe, namespace := preflight.NewProbe(r.Cluster), p.stored.GetNamespace()
 	if p.options.owner() == delegation.MultiKueue {
 		queue := p.New.GetLabels()[delegation.QueueNameLabel]
 		found, err := probe.Find(ctx, namespace, queue, delegation.KueueResources("localqueues")...)
@@ -180,6 +178,26 @@ func (r *Runner) checkWorker(ctx context.Context, p *Replacement) error {
 	return &plan.RefusedError{
 		Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "runs on the worker cluster " + cluster + " of MultiKueue (Workload " + on.GetName() + ")",
 		Remedy: command.Say("wait until it ends, or %s; --force deletes it there too and loses the work of its Pods", deactivate(r.Cluster.Context, on)),
+	}
+}
+
+// checkDispatcher checks that no dispatcher serves the old Job. The Job shows that only once its mirror
+// exists.
+func (r *Runner) checkDispatcher(ctx context.Context, p *Replacement) error {
+	if r.DescribeHolder == nil || p.options.Force || object.OwnerOf(p.kind(), p.stored).IsBuiltIn() || object.HasFinished(p.kind(), p.stored) {
+		return nil
+	}
+	holder, err := r.DescribeHolder(ctx, p.kind(), p.stored)
+	if err != nil {
+		p.warn("Cannot read the Lease of %s: a dispatcher may serve it now: %s.", p.describe(), kubecontext.Because(err))
+		return nil
+	}
+	if holder == "" {
+		return nil
+	}
+	return &plan.RefusedError{
+		Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "cannot be recreated now: " + holder,
+		Remedy: command.Say("end that first: %s; --force recreates it nevertheless, and the dispatcher deletes its mirror", cancelFor(p.stored, p.options)),
 	}
 }
 

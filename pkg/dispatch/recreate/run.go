@@ -46,6 +46,8 @@ type Runner struct {
 	Backup string
 	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
 	ReadOnly bool
+	// DescribeHolder describes the dispatcher that serves a Job now; "" if none does.
+	DescribeHolder func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (string, error)
 	// OnBlocked is called once if finalizers block the deletion of the old Job.
 	OnBlocked func(finalizers []string)
 }
@@ -66,8 +68,8 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// MultiKueue may have started it since Check, while the user read the plan.
-	if err := r.checkWorker(ctx, p); err != nil {
+	// MultiKueue or a dispatcher may have started it since Check, while the user read the plan.
+	if err := cmp.Or(r.checkWorker(ctx, p), r.checkDispatcher(ctx, p)); err != nil {
 		return nil, fmt.Errorf("%w; nothing was changed", err)
 	}
 	ctx = context.WithoutCancel(ctx)

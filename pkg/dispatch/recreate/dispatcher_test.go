@@ -1,0 +1,65 @@
+package recreate_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+)
+
+// TestRefusesServedJob checks that a Job which a dispatcher serves is not deleted: neither by a check, nor
+// after a check that passed.
+func TestRefusesServedJob(t *testing.T) {
+	for name, tt := range map[string]struct {
+		owner   string
+		isEnded bool
+		force   bool
+		unread  error
+		isFree  bool
+	}{
+		"dispatched":         {owner: "jobmanagedby.github.io/dispatch"},
+		"for another owner":  {owner: "example.com/runner"},
+		"with --force":       {owner: "jobmanagedby.github.io/dispatch", force: true, isFree: true},
+		"ended":              {owner: "jobmanagedby.github.io/dispatch", isEnded: true, isFree: true},
+		"built-in":           {owner: "kubernetes.io/job-controller", isFree: true},
+		"Lease not readable": {owner: "jobmanagedby.github.io/dispatch", unread: errors.New("no"), isFree: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := dispatchtest.NewServer(t)
+			edits := []edit{{"spec.managedBy", tt.owner}, {"spec.suspend", true}}
+			if tt.isEnded {
+				edits = append(edits, edit{"status.conditions", "yaml:[{type: Failed, status: 'True'}]"})
+			}
+			old := server.Create(t, delegation.Job().Resource, smallJob(t, edits...))
+			p, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "here", ManagedBy: "example.com/other", Force: tt.force})
+			assert.NilError(t, err)
+			holder, unread := "", error(nil)
+			runner := &recreate.Runner{Cluster: server.Cluster(t, "here"), DeletionTimeout: time.Second, ReadOnly: true}
+			runner.DescribeHolder = func(context.Context, delegation.Kind, *unstructured.Unstructured) (string, error) {
+				return holder, unread
+			}
+			assert.NilError(t, runner.Check(t.Context(), p), "no dispatcher serves it")
+
+			holder, unread = "alice is dispatching it already", tt.unread
+			checked := runner.Check(t.Context(), p)
+			_, ran := runner.Run(t.Context(), p)
+			if tt.isFree {
+				assert.NilError(t, errors.Join(checked, ran))
+				assert.Equal(t, strings.Contains(strings.Join(p.Warnings, "\n"), "Cannot read the Lease of job ml/small"), tt.unread != nil, "%q", p.Warnings)
+				return
+			}
+			for _, err := range []error{checked, ran} {
+				assert.ErrorContains(t, err, "job ml/small cannot be recreated now: alice is dispatching it already; end that first: `kubectl jobs-managedby cancel")
+			}
+			assert.Equal(t, server.Get(delegation.Job().Resource, "ml", "small").GetUID(), old.GetUID(), "the Job was deleted")
+		})
+	}
+}
