@@ -51,16 +51,15 @@ func refuseUnnamed(origin *unstructured.Unstructured, _ Options) (reason string,
 
 // refuseMirror refuses a mirror: its Pods run, or will.
 func refuseMirror(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	labels := content.StringsAt(origin, "metadata", "labels")
-	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
-		return fmt.Sprintf("is itself the mirror of a dispatched %s (UID %s)", o.Kind.Kind, uid),
-			command.Say("dispatch that one, or remove the label %s if this is a copy", delegation.OriginUIDLabel)
+	mirror, label := object.DescribeMirror(o.Kind, origin)
+	instead := "dispatch that one"
+	switch label {
+	case "":
+		return "", ""
+	case delegation.MultiKueueOriginLabel:
+		instead = "leave it to MultiKueue"
 	}
-	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
-		return "is itself a mirror of MultiKueue (origin " + name + ")",
-			command.Say("leave it to MultiKueue, or remove the label %s if this is a copy", delegation.MultiKueueOriginLabel)
-	}
-	return "", ""
+	return "is itself " + mirror, command.Say("%s, or remove the label %s if this is a copy", instead, label)
 }
 
 // refuseOtherOwner refuses an object of another owner: both would write its status.

@@ -43,16 +43,11 @@ func refuseDeleting(old *unstructured.Unstructured, _ Options) (reason string, r
 
 // refuseMirror refuses a mirror: its creator would create it again.
 func refuseMirror(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	labels := content.StringsAt(old, "metadata", "labels")
-	if uid := labels[delegation.OriginUIDLabel]; uid != "" {
-		return fmt.Sprintf("is the mirror of a dispatched %s (UID %s)", o.Kind.Kind, uid),
-			command.Say("recreate that one, or remove the label %s if this is a copy", delegation.OriginUIDLabel)
+	mirror, label := object.DescribeMirror(o.Kind, old)
+	if label == "" {
+		return "", ""
 	}
-	if name := labels[delegation.MultiKueueOriginLabel]; name != "" {
-		return "is a mirror of MultiKueue (origin " + name + "), which would create it again",
-			command.Say("recreate its origin, or remove the label %s if this is a copy", delegation.MultiKueueOriginLabel)
-	}
-	return "", ""
+	return "is " + mirror + ", and would be created again", command.Say("recreate its origin, or remove the label %s if this is a copy", label)
 }
 
 // refuseUnchanged refuses a replacement that would change nothing. It allows recreating an ended Job to
