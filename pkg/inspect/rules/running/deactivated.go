@@ -83,7 +83,7 @@ func reportCopiesOff(v *view.View, s view.Submission) {
 			if isOffEverywhere(v, s, off) {
 				sighting.Severity = inspect.Error
 			}
-		} else if isRefusedElsewhere(v, s, off) {
+		} else if noWorkerCanRun(v, s, off) {
 			sighting.Severity = inspect.Warning
 		}
 		v.Report(sighting)
@@ -100,9 +100,9 @@ func isOffEverywhere(v *view.View, s view.Submission, off []copyOff) bool {
 	return len(clusters) > 0 && !slices.ContainsFunc(clusters, func(name string) bool { return !isOff(name) })
 }
 
-// isRefusedElsewhere reports whether no worker that MultiKueue may offer a submission to can run it: its
+// noWorkerCanRun reports whether no worker that MultiKueue may offer a submission to can run it: its
 // copy there is deactivated, or waits for a change.
-func isRefusedElsewhere(v *view.View, s view.Submission, off []copyOff) bool {
+func noWorkerCanRun(v *view.View, s view.Submission, off []copyOff) bool {
 	copies := v.Copies(s)
 	clusters := v.ClustersOf(s)
 	return len(clusters) > 0 && !slices.ContainsFunc(clusters, func(name string) bool {

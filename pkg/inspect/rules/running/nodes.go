@@ -66,9 +66,9 @@ func (b *obstacle) describeUnconfirmed(s *view.Sighting, origin, mirror *inspect
 		}
 	}
 	slices.Sort(nodes)
-	which, do, it := "node", "does", "it is"
+	which, do, subject := "node", "does", "it is"
 	if len(nodes) > 1 {
-		which, do, it = "nodes", "do", "they are"
+		which, do, subject = "nodes", "do", "they are"
 	}
 	what := "report their state"
 	if b.unconfirmed[0].IsTerminating() {
@@ -77,7 +77,7 @@ func (b *obstacle) describeUnconfirmed(s *view.Sighting, origin, mirror *inspect
 	s.Message = fmt.Sprintf("%s%s on %s lost (%s): %s %s %s not %s", inspect.Count(b.count, "Pod"), ofMirror(origin), mirror.Context,
 		inspect.Some(names), which, inspect.Some(nodes), do, what)
 	s.Remedy = command.Say("check and restart the %s: %s; or, only if %s shut down for good, release the Pods: %s", which,
-		command.Kubectl(mirror.Context, "", "get", "node").With(nodes...), it, command.OutOfService(mirror.Context, nodes...))
+		command.Kubectl(mirror.Context, "", "get", "node").With(nodes...), subject, command.OutOfService(mirror.Context, nodes...))
 }
 
 // requirement says which flavors of a mirror require labels, and how to change these flavors.
