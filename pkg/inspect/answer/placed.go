@@ -53,6 +53,9 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p}), Message: q.needs(p)}
 	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
+	if isSetup(p) && len(workers) > 0 && !slices.ContainsFunc(workers, func(w inspect.Placement) bool { return w.Verdict != inspect.Never }) {
+		return q.alsoNever(a, workers)
+	}
 	isSmaller := func(w inspect.Placement) bool {
 		return w.Reason == inspect.OverLimit && w.Resource == p.Resource && !lacksSeveral(&w) && !lacksSeveral(p)
 	}
@@ -71,6 +74,27 @@ func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 			a.Fixes[i].Text += ", and the quota of a worker"
 		}
 	}
+	return a
+}
+
+// isSetup reports whether a queue or the namespace keeps a Job out, whatever the Job requests.
+func isSetup(p *inspect.Placement) bool {
+	return slices.Contains([]inspect.PlacementReason{inspect.NamespaceMissing, inspect.NamespaceNotSelected, inspect.QueueStopped, inspect.QueueInactive}, p.Reason)
+}
+
+// alsoNever adds to the answer for a Job that its manager keeps out that no worker can ever run it either. A fix
+// for the workers is complete after that for the manager.
+func (q *Question) alsoNever(a Answer, workers []inspect.Placement) Answer {
+	b := q.never(workers)
+	a.Message += " Even then: " + lower(b.Message)
+	if len(a.Fixes) == 0 || len(b.Fixes) == 0 {
+		return a
+	}
+	last := command.Step{Text: a.Fixes[0].Text, Command: a.Fixes[0].Command}
+	for i := range b.Fixes {
+		b.Fixes[i].Then = append(slices.Clone(b.Fixes[i].Then), last)
+	}
+	a.Fixes = b.Fixes
 	return a
 }
 

@@ -32,3 +32,23 @@ func TestStoppedQueueOfTooLargeJob(t *testing.T) {
 		assert.Equal(t, a.Message, want)
 	}
 }
+
+// TestClosedManagerOfTooLargeJob checks that the fix for a Job that its manager keeps out and that no worker can
+// run covers both.
+func TestClosedManagerOfTooLargeJob(t *testing.T) {
+	closed := *inspect.NewPlacement("hub")
+	closed.Manager, closed.Verdict, closed.Reason, closed.Message = true, inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue q does not select namespace ml"
+	closed.Changes = []inspect.PlacementChange{{Message: "label it", Command: "kubectl --context hub label namespace ml a=b"}}
+	fits := *inspect.NewPlacement("w3")
+	fits.Cluster, fits.Verdict, fits.Reason = "rome", inspect.Fits, inspect.HasRoom
+	never := []inspect.Placement{closed, overLimit("w1", "paris", "4"), overLimit("w2", "tokyo", "6")}
+	q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+	a := q.gated(&never[0], never)
+	assert.Equal(t, a.Message, "hub: ClusterQueue q does not select namespace ml. Even then: needs 8 nvidia.com/gpu; the largest limit is 6 (w2, flavor a100).")
+	assert.Equal(t, string(a.Fixes[0].Prose()), "request at most 4 nvidia.com/gpu, for w1, and then label it: `kubectl --context hub label namespace ml a=b`")
+
+	some := append(never, fits)
+	a = q.gated(&some[0], some)
+	assert.Equal(t, a.Message, "hub: ClusterQueue q does not select namespace ml.")
+	assert.Equal(t, a.Fixes[0].Text, "label it")
+}

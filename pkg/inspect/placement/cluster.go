@@ -262,17 +262,19 @@ func (s *site) hasQueue() bool {
 	case err != nil:
 		s.condition(name, inspect.NotKnown, "?")
 		return s.decideByMessage("cannot read LocalQueue %s/%s: %s", r.Namespace, r.Queue, s.because(err))
-	case local == nil:
+	case local == nil && s.role.isNew && s.role.isEntry:
+		// Its manager and workers may all lack the LocalQueue: see openQueue.
 		s.condition(name, inspect.No, "absent")
-		if !s.role.isNew || !s.role.isEntry {
-			s.createLocalQueue()
-		}
 		return s.decide(inspect.Never, inspect.QueueMissing, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
+	case local == nil:
+		return s.lacksLocalQueue()
 	}
 	s.local = local
 	if kueue.IsStopped(local.Spec.StopPolicy) {
-		return s.isStopped(local.Spec.ClusterQueue, kueue.Wait{Reason: kueue.ReasonLocalQueueStopped},
-			"LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
+		resumed := *local
+		resumed.Spec.StopPolicy = ""
+		stopped := closure{reason: inspect.QueueStopped, wait: kueue.Wait{Reason: kueue.ReasonLocalQueueStopped}, state: "stopped", opened: through(&resumed)}
+		return s.close(&stopped, nil, "LocalQueue %s/%s is stopped (%s)", local.Namespace, local.Name, local.Spec.StopPolicy)
 	}
 	return s.hasClusterQueue(local.Spec.ClusterQueue)
 }
@@ -294,7 +296,8 @@ func (s *site) hasClusterQueue(queue string) bool {
 	_, isLoop := s.queue.Path()
 	switch {
 	case kueue.IsStopped(q.Spec.StopPolicy):
-		return s.isStopped(queue, inactive, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
+		stopped := closure{reason: inspect.QueueStopped, wait: inactive, state: "stopped", opened: []func(*site) bool{(*site).isPermitted, (*site).judgeQuota}}
+		return s.close(&stopped, q, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
 	case active != nil && active.Status == metav1.ConditionFalse:
 		s.condition(name, inspect.No, "inactive")
 		s.fix(inactive, q)
@@ -315,11 +318,12 @@ func (s *site) hasClusterQueue(queue string) bool {
 // namespace.
 func (s *site) isPermitted() bool {
 	q := s.queue.Queue
-	excluded := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: q.Name}
+	excluded := closure{
+		reason: inspect.NamespaceNotSelected, wait: kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: q.Name},
+		state: "selects no namespace", opened: []func(*site) bool{(*site).judgeQuota},
+	}
 	if q.Spec.NamespaceSelector == nil {
-		s.condition(inspect.ConditionQueue, inspect.No, "selects no namespace")
-		s.fix(excluded, q)
-		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s selects no namespace (no namespaceSelector)", q.Name)
+		return s.close(&excluded, q, "ClusterQueue %s selects no namespace (no namespaceSelector)", q.Name)
 	}
 	selector, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)
 	if err != nil {
@@ -333,9 +337,8 @@ func (s *site) isPermitted() bool {
 		return s.decideByMessage("ClusterQueue %s selects namespaces by labels; cannot read those of %s", q.Name, s.request.Namespace)
 	}
 	if !selector.Matches(labelsOf(namespace)) {
-		s.condition(inspect.ConditionQueue, inspect.No, "not for it")
-		s.fix(excluded, q)
-		return s.decide(inspect.Never, inspect.NamespaceNotSelected, "ClusterQueue %s does not select namespace %s (selector %s)", q.Name, namespace.Name, selector)
+		excluded.state = "not for it"
+		return s.close(&excluded, q, "ClusterQueue %s does not select namespace %s (selector %s)", q.Name, namespace.Name, selector)
 	}
 	return true
 }

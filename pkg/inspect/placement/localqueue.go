@@ -12,14 +12,20 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// createLocalQueue adds the change that creates the LocalQueue of the request.
-func (s *site) createLocalQueue() {
-	queue := kueue.QueueFor(s.capacity.ClusterQueues, s.role.clusterQueue)
-	starts := s.startsIn(queue)
-	for _, c := range s.creates(queue) {
-		c.Starts = starts
-		s.change(c)
+// lacksLocalQueue decides for a cluster without the LocalQueue of the request, with the change that creates it.
+func (s *site) lacksLocalQueue() bool {
+	r, queue := s.request, kueue.QueueFor(s.capacity.ClusterQueues, s.role.clusterQueue)
+	missing := closure{reason: inspect.QueueMissing, wait: kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, state: "absent"}
+	if queue != nil {
+		missing.opened = through(localQueueFor(r, queue))
 	}
+	s.close(&missing, queue, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
+	if s.Reason == inspect.QueueMissing && s.startsIn(queue) {
+		for i := range s.Changes {
+			s.Changes[i].Starts = true
+		}
+	}
+	return false
 }
 
 // startsIn reports whether the request would start at once if its LocalQueue pointed to a ClusterQueue.

@@ -99,11 +99,12 @@ func quotaWaits(v *view.View, w *waiter) []heldCopy {
 	return held
 }
 
-// tooLarge returns the wait of a copy in a queue that is stopped or inactive, and whose quota is too
-// small: to resume the queue does not help.
+// tooLarge returns the wait of a copy in a queue that is stopped or inactive, or excludes its namespace, and
+// whose quota is too small: to open the queue does not help.
 func tooLarge(v *view.View, w *waiter, o view.Copy) (kueue.Wait, bool) {
 	wait, held := view.HoldOf(o.Workload)
-	if !held || wait.Reason != kueue.ReasonClusterQueueInactive && wait.Reason != kueue.ReasonLocalQueueStopped {
+	closed := []kueue.WaitReason{kueue.ReasonClusterQueueInactive, kueue.ReasonLocalQueueStopped, kueue.ReasonNamespaceExcluded}
+	if !held || !slices.Contains(closed, wait.Reason) {
 		return wait, false
 	}
 	lack := v.IsTooLarge(w.Submission, o.Cluster)

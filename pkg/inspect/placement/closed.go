@@ -1,0 +1,67 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// closure is why a queue does not take a request.
+type closure struct {
+	reason inspect.PlacementReason
+	// wait has the fix, and state is the state of the queue in a few words.
+	wait  kueue.Wait
+	state string
+	// opened are the steps of the judgment that follow if the queue takes the request.
+	opened []func(*site) bool
+}
+
+// close decides for a closed queue, with a message. q is its ClusterQueue, nil if unknown. If the request never
+// runs in the open queue either, that decides: to open the queue is then the last step of each change.
+func (s *site) close(c *closure, q *kueue.ClusterQueue, format string, arguments ...any) bool {
+	s.condition(inspect.ConditionQueue, inspect.No, "%s", c.state)
+	opens := s.fixesOf(c.wait, q)
+	why := fmt.Sprintf(format, arguments...)
+	open := s.ifOpened(c)
+	if open == nil {
+		s.Changes = append(s.Changes, opens...)
+		return s.decide(inspect.Never, c.reason, "%s", why)
+	}
+	conditions, said, saidAt, wait := s.Conditions, s.Said, s.SaidAt, s.Wait
+	*s.Placement = *open
+	s.Said, s.SaidAt, s.Wait, s.Message = said, saidAt, wait, open.Message+"; "+why
+	s.Conditions = slices.Concat(conditions, open.Conditions)
+	for i := range s.Changes {
+		// The last step is for this cluster only.
+		s.Changes[i].Stem, s.Changes[i].Then = "", slices.Concat(s.Changes[i].Then, stepsOf(opens))
+	}
+	return false
+}
+
+// ifOpened returns the placement if the queue took the request, provided that it never runs then either;
+// otherwise nil.
+func (s *site) ifOpened(c *closure) *inspect.Placement {
+	opened := *s
+	opened.Placement = inspect.NewPlacement(s.Context)
+	for _, step := range c.opened {
+		if !step(&opened) {
+			break
+		}
+	}
+	if opened.Verdict != inspect.Never {
+		return nil
+	}
+	opened.Conditions = slices.DeleteFunc(opened.Conditions, func(c inspect.PlacementCondition) bool { return c.Name == inspect.ConditionQueue })
+	return opened.Placement
+}
+
+// through returns the steps of the judgment of a request through a LocalQueue that is open.
+func through(local *kueue.LocalQueue) []func(*site) bool {
+	enter := func(s *site) bool {
+		s.local = local
+		return s.hasClusterQueue(local.Spec.ClusterQueue)
+	}
+	return []func(*site) bool{enter, (*site).isPermitted, (*site).judgeQuota}
+}
