@@ -72,3 +72,25 @@ func TestSnapshotNeedsADirectory(t *testing.T) {
 	assert.Equal(t, code, 2)
 	assert.Assert(t, strings.HasPrefix(stderr, "error: kubectl jobs-managedby snapshot takes one argument, the directory to write: kubectl jobs-managedby snapshot DIR\n"), stderr)
 }
+
+// TestFromRefused: a command that needs clusters says why it reads no snapshot.
+func TestFromRefused(t *testing.T) {
+	const changes = "this command changes clusters, and a snapshot is only a record of them"
+	for name, tt := range map[string]struct{ args, why string }{
+		"wait":         {"train", "a snapshot never changes. trace --from shows the state of the Job in it"},
+		"dispatch":     {"train --to kwok-w1", changes},
+		"cancel":       {"train", changes},
+		"recreate":     {"train --managed-by x.io/y", changes},
+		"logs":         {"train", "a snapshot has no logs"},
+		"exec":         {"train -- date", "a snapshot has no running Pods"},
+		"port-forward": {"train 8080", "a snapshot has no running Pods"},
+		"snapshot":     {"copy", "a snapshot is taken of clusters, not of a snapshot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := append([]string{name, "--from", filepath.Join(bundles, "running")}, strings.Fields(tt.args)...)
+			_, stderr, code := invoke(t, args...)
+			assert.Equal(t, code, 2, stderr)
+			assert.Assert(t, strings.HasPrefix(stderr, "error: --from cannot be used here: "+tt.why+"\n"), stderr)
+		})
+	}
+}

@@ -93,6 +93,7 @@ keeps its status, and is no longer dispatched.`,
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job, and leave its mirrors running without looking for them")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
 	writing.AddYesFlag(cmd, &f.yes)
+	writing.RefuseFrom(cmd, f.GlobalFlags)
 	writing.AddDryRunFlag(cmd, &f.dryRun, "check only what can be read", "have the API servers check it, too", "Nothing is changed")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: (json, yaml, kyaml), a line or document for each event")
 	util.Describe(cmd, util.ForOutput, util.OneOf("json", "yaml", "kyaml"), "output")

@@ -106,6 +106,7 @@ as external owner. For these, use --as-multikueue, if Kueue is not installed her
       --on-interrupt=delete`, "NAME", env.DisplayName()),
 	}
 	f.addTo(cmd, completer)
+	writing.RefuseFrom(cmd, f.GlobalFlags)
 	cmd.RunE = util.Runs(func(args []string) (*dispatchOptions, error) { return f.toOptions(env, args, cmd) })
 	return cmd
 }

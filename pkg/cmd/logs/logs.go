@@ -108,7 +108,7 @@ func (f *logsFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	util.Describe(cmd, util.ForOutput, nil, "prefix")
 	flags.IntVar(&f.MaxRequests, "max-log-requests", f.MaxRequests, "How many logs to follow at once. Others start when one of them ends")
 	util.Describe(cmd, util.ForLogs, cobra.NoFileCompletions, "max-log-requests")
-	f.AddHiddenFromFlag(cmd)
+	f.RefuseFrom(cmd, "a snapshot has no logs")
 }
 
 func (f *logsFlags) toOptions(env util.Environment, args []string) (*logsOptions, error) {
@@ -133,8 +133,6 @@ func (f *logsFlags) toOptions(env util.Environment, args []string) (*logsOptions
 // check returns an error for invalid flags, and parses --since-time.
 func (f *logsFlags) check(o *logsOptions) error {
 	switch {
-	case f.From != "":
-		return errors.New("--from cannot be used here: a snapshot has no logs")
 	case f.Since != 0 && f.sinceTime != "":
 		return errors.New("--since and --since-time cannot be combined")
 	case f.set.Changed("since") && f.Since <= 0:

@@ -85,6 +85,7 @@ A finished Job runs again.`,
       --yes --backup train-before.yaml`, "NAME", env.DisplayName()),
 	}
 	f.addTo(cmd, completer)
+	writing.RefuseFrom(cmd, f.GlobalFlags)
 	cmd.RunE = util.Runs(func(args []string) (*recreateOptions, error) {
 		return f.toOptions(env, args[0], cmd.Flags().Changed)
 	})

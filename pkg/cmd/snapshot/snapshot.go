@@ -70,6 +70,7 @@ be read are recorded as unread.`,
 	util.Describe(cmd, util.ForObjects, util.CompleteKinds(), "kinds")
 	cmd.Flags().BoolVar(&redact, "redact", redact, "Remove values of environment variables, and most annotations")
 	util.Describe(cmd, util.ForOutput, nil, "redact")
+	global.RefuseFrom(cmd, "a snapshot is taken of clusters, not of a snapshot")
 	cmd.RunE = util.Runs(func(args []string) (*snapshotOptions, error) {
 		o := &snapshotOptions{Environment: env, flags: global, dir: args[0], redact: redact, kinds: kinds}
 		err := o.complete()

@@ -2,6 +2,7 @@ package util
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,10 +21,23 @@ func (f *GlobalFlags) AddFromFlag(cmd *cobra.Command) {
 	Describe(cmd, ForClusters, Directories, "from")
 }
 
-// AddHiddenFromFlag adds --from to a command that refuses it, so that the error can say why.
-func (f *GlobalFlags) AddHiddenFromFlag(cmd *cobra.Command) {
+// refusalOfFrom is the annotation of a flag --from with why its command cannot read a snapshot.
+const refusalOfFrom = "cannot read a snapshot"
+
+// RefuseFrom adds the hidden flag --from to a command that needs clusters, so that ValidateFrom can say why.
+func (f *GlobalFlags) RefuseFrom(cmd *cobra.Command, why string) {
 	f.AddFromFlag(cmd)
-	cmd.Flag("from").Hidden = true
+	flag := cmd.Flag("from")
+	flag.Hidden, flag.Annotations[refusalOfFrom] = true, []string{why}
+}
+
+// ValidateFrom returns an error if a command was called with --from and cannot read a snapshot.
+func ValidateFrom(cmd *cobra.Command) error {
+	flag := cmd.Flag("from")
+	if flag == nil || !flag.Changed || len(flag.Annotations[refusalOfFrom]) == 0 {
+		return nil
+	}
+	return fmt.Errorf("--from cannot be used here: %s", flag.Annotations[refusalOfFrom][0])
 }
 
 // refusedFrom returns the given flags of kubectl that choose a server, which a bundle does not

@@ -87,6 +87,7 @@ The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
 	util.Describe(cmd, util.ForFollowing, util.OneOf(conditions()...), "for")
 	flags.DurationVar(&f.timeout, "timeout", 0, "How long to wait, before exit code 124. 0s waits without limit")
 	util.Describe(cmd, util.ForFollowing, util.OneOf("1m", "10m", "1h"), "timeout")
+	f.RefuseFrom(cmd, "a snapshot never changes. trace --from shows the state of the Job in it")
 	cmd.RunE = util.Runs(func(args []string) (*waitOptions, error) { return f.toOptions(env, args) })
 	return cmd
 }

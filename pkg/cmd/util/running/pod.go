@@ -52,7 +52,7 @@ func (f *PodFlags) AddTo(cmd *cobra.Command, completer *complete.Completer) {
 	util.Describe(cmd, util.ForPod, completer.Func(completer.Pods), "pod")
 	flags.DurationVar(&f.timeout, "pod-running-timeout", time.Minute, "The length of time (like 5s, 2m, or 3h, higher than zero) to wait until at least one Pod is running")
 	util.Describe(cmd, util.ForPod, cobra.NoFileCompletions, "pod-running-timeout")
-	f.AddHiddenFromFlag(cmd)
+	f.RefuseFrom(cmd, "a snapshot has no running Pods")
 }
 
 // ToOptions checks the flags for the Job with a name.
@@ -63,8 +63,6 @@ func (f *PodFlags) ToOptions(env util.Environment, name string) (*PodOptions, er
 	case err != nil:
 	case name == "" || o.wanted.Name == "":
 		err = errors.New("the name of the Job is missing")
-	case f.From != "":
-		err = errors.New("--from cannot be used here: a snapshot has no running Pods")
 	case f.timeout <= 0:
 		err = fmt.Errorf("--pod-running-timeout must be greater than zero, not %s", f.timeout)
 	}

@@ -37,3 +37,8 @@ func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 	f.ManagedBy = string(delegation.MultiKueue)
 	return nil
 }
+
+// RefuseFrom has a command that writes refuse --from.
+func RefuseFrom(cmd *cobra.Command, flags *util.GlobalFlags) {
+	flags.RefuseFrom(cmd, "this command changes clusters, and a snapshot is only a record of them")
+}
