@@ -325,11 +325,11 @@ func TestTopologyOfAWorkload(t *testing.T) {
 }
 
 // TestRaiseOfUsedQuota checks that the fix of a Job that is larger than a quota says how much it
-// takes to start it while others use that quota.
+// takes to start it while others use that quota, and ends with what its command does.
 func TestRaiseOfUsedQuota(t *testing.T) {
 	const raise = "raise the quota of ClusterQueue q on w by 2 to 6 cpu (flavor f)"
 	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
-	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, by 5"} {
+	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; with 5 more it starts now, with 2 more it waits"} {
 		p := judged(t, cluster, pods("6", "cpu: 1"))
 		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
 	}

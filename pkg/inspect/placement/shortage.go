@@ -192,7 +192,7 @@ func (s *site) raise(short []shortage) {
 		text = (*shortage).named
 	}
 	raises := make([]kueue.Raise, 0, len(short))
-	var now, notes []string
+	var now, later, notes []string
 	isMoreNow := false
 	for i := range short {
 		h := &short[i]
@@ -204,14 +204,15 @@ func (s *site) raise(short []shortage) {
 		wanted := quota.Nominal.Plus(h.by)
 		raises = append(raises, kueue.Raise{Flavor: h.flavor, Resource: h.resource, By: h.by.Text(h.resource), To: quantityText(h.resource, wanted)})
 		lacksNow, _ := h.lacks()
-		now, isMoreNow = append(now, text(h, lacksNow)), isMoreNow || lacksNow > h.by
+		now, later, isMoreNow = append(now, text(h, lacksNow)), append(later, text(h, h.by)), isMoreNow || lacksNow > h.by
 		if has := s.nodesHave(fr); has > 0 && wanted > has {
 			notes = append(notes, fmt.Sprintf("; its nodes have %s in all", text(h, has)))
 		}
 	}
 	fix := kueue.RaiseQuota(s.Context, s.queue.Queue, raises...)
 	if isMoreNow {
-		fix.Text += "; to start it now, by " + inspect.And(now)
+		// What the command does comes last, because the command follows.
+		notes = append(notes, fmt.Sprintf("; with %s more it starts now, with %s more it waits", inspect.And(now), inspect.And(later)))
 	}
 	s.change(inspect.PlacementChange{Message: fix.Text + strings.Join(notes, ""), Command: fix.Shell(), Share: shareOf(short)})
 }
