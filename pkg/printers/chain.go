@@ -22,7 +22,8 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	}
 	hops, p := t.Hops, palette{o.Color}
 	prefixes := treePrefixes(hops)
-	rows, err := newTable(dimmed(hopColumns(o), p), hopNodes(hops), o).layout(o.Width)
+	nodes := hopNodes(t, o)
+	rows, err := newTable(dimmed(hopColumns(o), p), nodes, o).layout(o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +35,8 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if o.NoHeaders {
 		lines = nil
 	}
-	seen := map[string]bool{t.Message: true}
 	for i := range hops {
-		row, message := rows[i+1], hopMessage(&hops[i], seen, o)
+		row, message := rows[i+1], nodes[i].message
 		switch {
 		case message == "":
 			lines = append(lines, row)
@@ -52,35 +52,51 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	return lines, nil
 }
 
-// hopMessage returns the message of a step: "" where the step is healthy or where the message was
-// already shown. Wide output has every message, in Kueue's own words.
-func hopMessage(h *inspect.Hop, seen map[string]bool, o TableOptions) string {
-	if o.Wide || h.Message == "" {
-		return Safe(h.Message)
+// hopMessages returns the messages of the steps: "" where a step is healthy. A message that was
+// already shown is replaced by a reference to it, if that is shorter. Wide output has every message,
+// in Kueue's own words.
+func hopMessages(t *inspect.Trace, o TableOptions) []string {
+	shown := map[string]string{t.Message: "the reason above"}
+	all := make([]string, len(t.Hops))
+	for i := range t.Hops {
+		h := &t.Hops[i]
+		switch {
+		case o.Wide || h.Message == "":
+			all[i] = Safe(h.Message)
+			continue
+		case h.Health == inspect.HealthOK && !isJobHop(h):
+			continue
+		}
+		message := kueue.Brief(h.Message)
+		reference, isShown := shown[message]
+		if !isShown {
+			shown[message] = "same as on " + h.Context
+		}
+		if isShown && len(reference) < len(message) {
+			message = reference
+		}
+		all[i] = Safe(message)
 	}
-	isJob := h.Kind != "Workload" && h.Kind != "AdmissionCheck" && !strings.HasPrefix(h.Kind, "MultiKueue") && !strings.HasSuffix(h.Kind, "Queue")
-	if h.Health == inspect.HealthOK && !isJob {
-		return ""
-	}
-	message := kueue.Brief(h.Message)
-	if seen[message] {
-		return ""
-	}
-	seen[message] = true
-	return Safe(message)
+	return all
 }
 
-// hopNode is a hop with the lines of the tree in front of it.
+// isJobHop reports whether a step is a Job or its Pods, whose message is their progress.
+func isJobHop(h *inspect.Hop) bool {
+	return h.Kind != "Workload" && h.Kind != "AdmissionCheck" && !strings.HasPrefix(h.Kind, "MultiKueue") && !strings.HasSuffix(h.Kind, "Queue")
+}
+
+// hopNode is a hop with the lines of the tree in front of it, and its message.
 type hopNode struct {
 	*inspect.Hop
-	prefix string
+	prefix, message string
 }
 
-// hopNodes returns hops as the nodes of a tree.
-func hopNodes(hops []inspect.Hop) []hopNode {
-	prefixes, nodes := treePrefixes(hops), make([]hopNode, len(hops))
-	for i := range hops {
-		nodes[i] = hopNode{&hops[i], prefixes[i].self}
+// hopNodes returns the steps of a Job as the nodes of a tree.
+func hopNodes(t *inspect.Trace, o TableOptions) []hopNode {
+	prefixes, messages := treePrefixes(t.Hops), hopMessages(t, o)
+	nodes := make([]hopNode, len(t.Hops))
+	for i := range t.Hops {
+		nodes[i] = hopNode{&t.Hops[i], prefixes[i].self, messages[i]}
 	}
 	return nodes
 }

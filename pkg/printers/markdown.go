@@ -222,9 +222,8 @@ func traceMarkdown(w io.Writer, t *inspect.Trace, o TableOptions) error {
 func traceSections(w io.Writer, d *document, t *inspect.Trace, o TableOptions) error {
 	if len(t.Hops) > 0 {
 		d.heading("Chain")
-		seen := map[string]bool{t.Message: true}
-		message := column[hopNode]{title: "MESSAGE", cell: func(h hopNode) string { return absentIfEmpty(hopMessage(h.Hop, seen, o)) }}
-		if err := addTable(d, append(hopColumns(o), message), hopNodes(t.Hops), o); err != nil {
+		message := column[hopNode]{title: "MESSAGE", cell: func(h hopNode) string { return absentIfEmpty(h.message) }}
+		if err := addTable(d, append(hopColumns(o), message), hopNodes(t, o), o); err != nil {
 			return err
 		}
 	}
