@@ -63,6 +63,16 @@ func (w *Workload) Is(conditionType string) bool {
 	return meta.IsStatusConditionTrue(w.Status.Conditions, conditionType)
 }
 
+// Stop returns the condition that says why Kueue last stopped a Workload, nil if it never did: the
+// deactivation that it has announced, or the eviction. Kueue keeps the announcement of a Workload that had
+// been evicted before, and the eviction of one that has quota again, then with the status False.
+func (w *Workload) Stop() *metav1.Condition {
+	if w.Is(DeactivationTarget) {
+		return w.Condition(DeactivationTarget)
+	}
+	return w.Condition(Evicted)
+}
+
 // IsActive reports whether a Workload has not been deactivated.
 func (w *Workload) IsActive() bool { return w.Spec.Active == nil || *w.Spec.Active }
 

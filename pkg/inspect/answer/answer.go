@@ -133,25 +133,9 @@ func (q *Question) Answer() Answer {
 	q.addOwnPreemption(&a)
 	q.addFixes(&a)
 	if a.Since == nil && o != nil {
-		a.Since = sinceOf(o, a.State)
+		a.Since = q.since(o, a.State)
 	}
 	return a
-}
-
-// sinceOf returns since when a Job is in a state.
-func sinceOf(j *inspect.Job, s inspect.JobState) *metav1.Time {
-	if s == inspect.StateTerminating {
-		return j.DeletedAt.DeepCopy()
-	}
-	isStopped := j.ManagedBy.IsBuiltIn() && j.Status == delegation.Suspended
-	if !isStopped && (s == inspect.StateWaiting || s == inspect.StateBlocked || s == inspect.StateUnknown) {
-		// The status of a delegated Job does not say when it entered the queue.
-		return j.CreationTimestamp.DeepCopy()
-	}
-	if j.Since != nil {
-		return j.Since.DeepCopy()
-	}
-	return j.CreationTimestamp.DeepCopy()
 }
 
 // needsNoReason reports whether no finding can explain a state better.

@@ -77,7 +77,7 @@ func WorkloadHop(f *inspect.Facts, w *kueue.Workload) inspect.Hop {
 		}
 		return h
 	}
-	finished, evicted := w.Condition(kueue.Finished), w.Condition(kueue.Evicted)
+	finished, stop := w.Condition(kueue.Finished), w.Stop()
 	quota := w.Condition(kueue.QuotaReserved)
 	switch {
 	case w.DeletionTimestamp != nil:
@@ -90,9 +90,9 @@ func WorkloadHop(f *inspect.Facts, w *kueue.Workload) inspect.Hop {
 		}
 		return by(kueue.Finished, health, finished, ReasonAndMessage(finished))
 	case !w.IsActive():
-		return by("Deactivated", inspect.HealthBad, evicted, ReasonAndMessage(evicted))
+		return by("Deactivated", inspect.HealthBad, stop, ReasonAndMessage(stop))
 	case w.Is(kueue.Evicted):
-		return by(kueue.Evicted, inspect.HealthWaiting, evicted, ReasonAndMessage(evicted))
+		return by(kueue.Evicted, inspect.HealthWaiting, stop, ReasonAndMessage(stop))
 	case w.Is(kueue.Admitted):
 		return by(kueue.Admitted, inspect.HealthOK, w.Condition(kueue.Admitted), podsMessage(w))
 	case w.Is(kueue.QuotaReserved):

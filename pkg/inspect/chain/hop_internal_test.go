@@ -23,3 +23,20 @@ func TestWorkloadHopAtItsEnd(t *testing.T) {
 		assert.Equal(t, hop.State, kueue.Finished)
 	}
 }
+
+// TestWorkloadHopOfADeactivation checks that the step of a Workload that Kueue deactivates has the cause
+// that Kueue announced, not that of an eviction before it.
+func TestWorkloadHopOfADeactivation(t *testing.T) {
+	for active, state := range map[bool]string{false: "Deactivated", true: kueue.Evicted} {
+		w := &kueue.Workload{}
+		w.Spec.Active = &active
+		w.Status.Conditions = []metav1.Condition{
+			{Type: kueue.Evicted, Status: metav1.ConditionTrue, Reason: "AdmissionCheck", Message: "retry"},
+			{Type: kueue.DeactivationTarget, Status: metav1.ConditionTrue, Reason: "MaximumExecutionTimeExceeded", Message: "too long", LastTransitionTime: metav1.Unix(60, 0)},
+		}
+		hop := WorkloadHop(&inspect.Facts{}, w)
+		assert.Equal(t, hop.State, state)
+		assert.Equal(t, hop.Message, "MaximumExecutionTimeExceeded: too long")
+		assert.Equal(t, hop.Since.Unix(), int64(60))
+	}
+}
