@@ -1,6 +1,7 @@
 package kueue
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -100,11 +101,8 @@ type ClaimedWorkload struct {
 
 // ClaimStatus has the fields of a Workload's status that only a Claim uses.
 type ClaimStatus struct {
-	ResourceRequests []PodSetRequests `json:"resourceRequests"`
-	Reclaimable      []struct {
-		Name  string `json:"name"`
-		Count int32  `json:"count"`
-	} `json:"reclaimablePods"`
+	ResourceRequests []PodSetRequests  `json:"resourceRequests"`
+	Reclaimable      []ReclaimablePods `json:"reclaimablePods"`
 }
 
 // Claim returns what a Workload holds or waits for. It returns nil if the
@@ -159,14 +157,19 @@ func (w *ClaimedWorkload) endsBy() time.Time {
 	return admitted.LastTransitionTime.Add(time.Duration(left) * time.Second)
 }
 
-// holds returns what all podsets got, minus what their Pods no longer need.
+// holds returns what all podsets got, less what Pods that have ended release. They release nothing while
+// as many Pods are left as were admitted, as after a partial admission (kueue: pkg/workload,
+// totalRequestsFromAdmission).
 func (w *ClaimedWorkload) holds() []FlavorQuantity {
 	var all []FlavorQuantity
+	sets := w.counts()
 	for _, assigned := range w.Status.Admission.PodSetAssignments {
-		count, left := int64(assigned.Count), int64(assigned.Count)
-		for _, r := range w.Status.Reclaimable {
-			if r.Name == assigned.Name {
-				left = max(0, count-int64(r.Count))
+		admitted := int64(assigned.Count)
+		left := admitted
+		for _, set := range sets {
+			if set.Name == assigned.Name {
+				admitted = cmp.Or(admitted, int64(set.Count))
+				left = min(admitted, int64(remaining(set.Name, set.Count, w.Status.Reclaimable)))
 			}
 		}
 		for name, quantity := range assigned.ResourceUsage {
@@ -174,13 +177,24 @@ func (w *ClaimedWorkload) holds() []FlavorQuantity {
 			if flavor == "" {
 				continue
 			}
-			if left < count {
-				quantity = *resource.NewMilliQuantity(quantity.MilliValue()/count*left, quantity.Format)
+			if left < admitted {
+				quantity = *resource.NewMilliQuantity(quantity.MilliValue()/admitted*left, quantity.Format)
 			}
 			all = append(all, FlavorQuantity{Flavor: flavor, Resource: string(name), Quantity: quantity})
 		}
 	}
 	return all
+}
+
+// counts returns the podsets in the spec if some of their Pods have ended, without the templates.
+func (w *ClaimedWorkload) counts() (sets []struct {
+	Name  string `json:"name"`
+	Count int32  `json:"count"`
+}) {
+	if len(w.Status.Reclaimable) > 0 && json.Unmarshal(w.Spec.PodSets, &sets) != nil {
+		return nil
+	}
+	return sets
 }
 
 // requestsOfTemplates returns the requests in the Pod templates. Those that Kueue
@@ -191,10 +205,5 @@ func (w *ClaimedWorkload) requestsOfTemplates() []PodSetRequests {
 	if json.Unmarshal(w.Spec.PodSets, &sets) != nil {
 		return nil
 	}
-	requests := make([]PodSetRequests, 0, len(sets))
-	for i := range sets {
-		one := Requests(&sets[i].Template.Spec, nil, CountingRules{})
-		requests = append(requests, PodSetRequests{Name: sets[i].Name, Resources: Times(one, int64(sets[i].Count))})
-	}
-	return requests
+	return RequestsOf(Remaining(sets, w.Status.Reclaimable), nil, CountingRules{})
 }

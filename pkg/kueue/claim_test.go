@@ -28,7 +28,11 @@ func TestClaim(t *testing.T) {
 	const admission = `admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 4, flavors: {cpu: f}, resourceUsage: {cpu: 6, memory: 0}}]}`
 	for name, test := range map[string]struct{ text, want string }{
 		"reserved":             {`{status: {` + admission + `, conditions: [` + reserved + `]}}`, "q holds f/cpu=6"},
-		"some Pods have ended": {`{status: {` + admission + `, reclaimablePods: [{name: main, count: 3}], conditions: [` + reserved + `]}}`, "q holds f/cpu=1500m"},
+		"some Pods have ended": {`{spec: {podSets: [{name: main, count: 4}]}, status: {` + admission + `, reclaimablePods: [{name: main, count: 3}], conditions: [` + reserved + `]}}`, "q holds f/cpu=1500m"},
+		"some Pods of a Job that started with fewer have ended": {`{spec: {podSets: [{name: main, count: 6, minCount: 2}]}, status: {` + admission +
+			`, reclaimablePods: [{name: main, count: 2}], conditions: [` + reserved + `]}}`, "q holds f/cpu=6"},
+		"most Pods of a Job that started with fewer have ended": {`{spec: {podSets: [{name: main, count: 6, minCount: 2}]}, status: {` + admission +
+			`, reclaimablePods: [{name: main, count: 5}], conditions: [` + reserved + `]}}`, "q holds f/cpu=1500m"},
 		"evicted, with Pods left": {`{status: {` + admission + `, conditions: [` + reserved +
 			`, {type: Evicted, status: "True", reason: Preempted, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, "q holds f/cpu=6"},
 		"deactivated": {`{spec: {active: false}, status: {` + admission + `, conditions: [` + reserved + `]}}`, "none"},
@@ -36,7 +40,9 @@ func TestClaim(t *testing.T) {
 			`, {type: Finished, status: "True", reason: Succeeded, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]}}`, "none"},
 		"waiting, with requests from Kueue": {`{status: {resourceRequests: [{name: main, resources: {cpu: 3}}]}}`, "requests cpu=3"},
 		"waiting, not evaluated yet":        {`{spec: {podSets: [{name: main, count: 3, template: {spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}}]}}`, "requests cpu=1500m"},
-		"being deleted":                     {`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, "none"},
+		"waiting, after some Pods have ended": {`{spec: {podSets: [{name: main, count: 3, template: {spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}}]},
+  status: {reclaimablePods: [{name: main, count: 1}]}}`, "requests cpu=1"},
+		"being deleted": {`{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}}`, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, describe(claimOf(t, test.text)), test.want)

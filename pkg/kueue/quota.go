@@ -211,7 +211,8 @@ type PodTemplates struct {
 		PodSets []PodTemplate `json:"podSets"`
 	} `json:"spec"`
 	Status struct {
-		ResourceRequests []PodSetRequests `json:"resourceRequests,omitempty"`
+		ResourceRequests []PodSetRequests  `json:"resourceRequests,omitempty"`
+		Reclaimable      []ReclaimablePods `json:"reclaimablePods,omitempty"`
 	} `json:"status"`
 }
 

@@ -2,6 +2,7 @@ package kueue
 
 import (
 	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -96,10 +97,49 @@ func withDefaults(resources, defaults corev1.ResourceList) corev1.ResourceList {
 	return all
 }
 
-// Times returns what a number of Pods count for. Each Pod is rounded up
+// ReclaimablePods are the Pods of a podset that have ended and need no quota any longer.
+type ReclaimablePods struct {
+	Name  string `json:"name"`
+	Count int32  `json:"count"`
+}
+
+// remaining returns how many Pods of a podset still need quota (kueue: pkg/workload,
+// podSetsCountsAfterReclaim).
+func remaining(set string, count int32, reclaimable []ReclaimablePods) int32 {
+	for _, r := range reclaimable {
+		if r.Name == set {
+			return max(0, count-r.Count)
+		}
+	}
+	return count
+}
+
+// Remaining returns the podsets with the Pods that still need quota.
+func Remaining(sets []PodTemplate, reclaimable []ReclaimablePods) []PodTemplate {
+	if len(reclaimable) == 0 {
+		return sets
+	}
+	left := slices.Clone(sets)
+	for i := range left {
+		left[i].Count = remaining(left[i].Name, left[i].Count, reclaimable)
+	}
+	return left
+}
+
+// RequestsOf returns what the Pods of podsets request, with the LimitRanges of their namespace.
+func RequestsOf(sets []PodTemplate, limits []corev1.LimitRange, by CountingRules) []PodSetRequests {
+	all := make([]PodSetRequests, 0, len(sets))
+	for i := range sets {
+		one := Requests(&sets[i].Template.Spec, limits, by)
+		all = append(all, PodSetRequests{Name: sets[i].Name, Resources: times(one, int64(sets[i].Count))})
+	}
+	return all
+}
+
+// times returns what a number of Pods count for. Each Pod is rounded up
 // separately, CPU to a thousandth and other resources to whole units (kueue:
 // pkg/resources/requests.go).
-func Times(one corev1.ResourceList, count int64) corev1.ResourceList {
+func times(one corev1.ResourceList, count int64) corev1.ResourceList {
 	all := corev1.ResourceList{}
 	for name, quantity := range one {
 		quantity := quantity.DeepCopy()

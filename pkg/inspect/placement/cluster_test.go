@@ -34,6 +34,8 @@ type world struct {
 	Own *kueue.Workload `json:"own"`
 	// Requested is what the Pods request according to Kueue.
 	Requested []kueue.PodSetRequests `json:"told"`
+	// Reclaimable are the Pods that have ended, according to its Workload there.
+	Reclaimable []kueue.ReclaimablePods `json:"reclaimable"`
 }
 
 // plain is a cluster with a LocalQueue ml/q of ClusterQueue q.
@@ -103,6 +105,7 @@ func judged(t *testing.T, cluster, job string) *inspect.Placement {
 		r.Rank.Priority = w.Own.Rank().Priority
 		f.Kueue.Capacity.Templates = map[types.UID]*kueue.PodTemplates{w.Own.UID: {}}
 		f.Kueue.Capacity.Templates[w.Own.UID].Status.ResourceRequests = w.Requested
+		f.Kueue.Capacity.Templates[w.Own.UID].Status.Reclaimable = w.Reclaimable
 	}
 	return placement.On(f, &r, w.Own, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
 }

@@ -20,7 +20,7 @@ func (s *site) judgeQuota() bool {
 	if s.request.PodSets == nil {
 		return s.decideByMessage("the requests of its Pods are unknown")
 	}
-	request, ways := s.request.withOverhead(s.Context), possibleRules(s.facts.Kueue)
+	request, ways := s.request.withOverhead(s.Context).remaining(s.template()), possibleRules(s.facts.Kueue)
 	all := request.demands(s.capacity, s.reportedRequests(), ways[0])
 	if o := s.refusedByLimits(all); o != nil {
 		return s.refuseByLimits(o)
@@ -137,12 +137,18 @@ func (s *site) isConfirmed(v inspect.Verdict) bool {
 	return s.isJudged() && s.verdictOf(s.Wait) == v
 }
 
-// reportedRequests returns what the Pods request according to Kueue on the cluster.
-func (s *site) reportedRequests() []kueue.PodSetRequests {
+// template returns the Workload of the request on the cluster with its Pod templates, nil if it has none or
+// they were not read.
+func (s *site) template() *kueue.PodTemplates {
 	if s.own == nil {
 		return nil
 	}
-	if t := s.capacity.Templates[s.own.UID]; t != nil {
+	return s.capacity.Templates[s.own.UID]
+}
+
+// reportedRequests returns what the Pods request according to Kueue on the cluster.
+func (s *site) reportedRequests() []kueue.PodSetRequests {
+	if t := s.template(); t != nil {
 		return t.Status.ResourceRequests
 	}
 	return nil

@@ -181,10 +181,11 @@ type podSetDemand struct {
 // the namespace there.
 func (r *Request) demands(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.CountingRules) []podSetDemand {
 	all := make([]podSetDemand, 0, len(r.PodSets))
+	computed := kueue.RequestsOf(r.PodSets, limitsOf(c, r.Namespace), by)
 	for i := range r.PodSets {
 		set := &r.PodSets[i]
 		a := podSetDemand{set: set, count: int64(set.Count), total: map[string]capacity.Amount{}}
-		list := kueue.Times(kueue.Requests(&set.Template.Spec, limitsOf(c, r.Namespace), by), a.count)
+		list := computed[i].Resources
 		for _, t := range reported {
 			if t.Name == set.Name {
 				list = t.Resources
@@ -196,6 +197,17 @@ func (r *Request) demands(c *inspect.Capacity, reported []kueue.PodSetRequests, 
 		all = append(all, a)
 	}
 	return all
+}
+
+// remaining returns the request without the Pods that need no quota any longer, according to its Workload on
+// the cluster, which may be nil.
+func (r *Request) remaining(w *kueue.PodTemplates) *Request {
+	if w == nil || len(w.Status.Reclaimable) == 0 {
+		return r
+	}
+	left := *r
+	left.PodSets = kueue.Remaining(r.PodSets, w.Status.Reclaimable)
+	return &left
 }
 
 // possibleRules returns how the Kueue of a cluster may count what a Pod requests,
