@@ -271,3 +271,11 @@ func (f *Facts) LookupAll() kueue.Lookup {
 	}
 	return l
 }
+
+// LacksLocalQueue reports whether a LocalQueue was requested of the cluster, and does not exist.
+func (f *Facts) LacksLocalQueue(namespace, name string) bool {
+	if f == nil || f.Kueue == nil || !f.Kueue.ListsLocalQueues && !slices.Contains(f.Kueue.RequestedQueues, namespace+"/"+name) {
+		return false
+	}
+	return f.LookupAll().Route(namespace, name).Local.IsMissing()
+}

@@ -232,14 +232,25 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 			Message: fmt.Sprintf("%s %s does not exist on %s, so Kueue creates no Workload.", class.Kind, class.Name, f.Context),
 		}, true
 	}
+	if f.LacksLocalQueue(o.Namespace, o.Queue()) {
+		// Kueue creates a Workload that waits for the queue.
+		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Message: fmt.Sprintf("LocalQueue %s/%s does not exist on %s.", o.Namespace, o.Queue(), f.Context)}
+		if p := q.atOrigin(inspect.QueueMissing); p != nil {
+			a.Fixes = q.changes([]inspect.Placement{*p})
+		}
+		return a, true
+	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true
 }
 
 // withoutClass returns the placement on the origin's cluster if a class that the origin names does
 // not exist there, otherwise nil.
-func (q *Question) withoutClass() *inspect.Placement {
+func (q *Question) withoutClass() *inspect.Placement { return q.atOrigin(inspect.ClassMissing) }
+
+// atOrigin returns the placement on the origin's cluster if it has a reason, otherwise nil.
+func (q *Question) atOrigin(reason inspect.PlacementReason) *inspect.Placement {
 	for i := range q.Trace.Placements {
-		if p := &q.Trace.Placements[i]; p.Context == q.Pair.Origin.Context && p.Cluster == "" && p.Reason == inspect.ClassMissing {
+		if p := &q.Trace.Placements[i]; p.Context == q.Pair.Origin.Context && p.Cluster == "" && p.Reason == reason {
 			return p
 		}
 	}

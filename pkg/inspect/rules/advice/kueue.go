@@ -23,11 +23,11 @@ func DispatchingQueue(v *view.View, s view.Submission) string {
 	return queueFor(v, s, func(isDispatched bool) bool { return isDispatched })
 }
 
-// ExistingQueue returns a LocalQueue of a Job's namespace for a Job whose queue does not exist,
+// existingQueue returns a LocalQueue of a Job's namespace for a Job whose queue does not exist,
 // QueuePlaceholder if there is none. It prefers as DispatchingQueue does. A Job of the built-in
 // controller can use any queue. Unless its label is a typo, it gets a queue that is not
 // dispatched, if there is one. For a typo, a queue may also be one whose ClusterQueue is unknown.
-func ExistingQueue(v *view.View, s view.Submission) string {
+func existingQueue(v *view.View, s view.Submission) string {
 	found := knownQueue(v, s)
 	if delegation.NearestName(s.Job().Queue(), []string{found}) != "" {
 		return found
@@ -42,7 +42,7 @@ func ExistingQueue(v *view.View, s view.Submission) string {
 	return cmp.Or(delegation.NearestName(s.Job().Queue(), unknown), found)
 }
 
-// knownQueue returns the queue of ExistingQueue among those whose ClusterQueues are known.
+// knownQueue returns the queue of existingQueue among those whose ClusterQueues are known.
 func knownQueue(v *view.View, s view.Submission) string {
 	if !s.Job().ManagedBy.IsBuiltIn() {
 		return DispatchingQueue(v, s)

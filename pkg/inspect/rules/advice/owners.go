@@ -70,9 +70,9 @@ func AlsoOwner(remedy command.Prose, j *inspect.Job, owner delegation.Owner) com
 	return alsoInTemplate(remedy, j, value, func(template delegation.Kind) []string { return template.ManagedBy })
 }
 
-// AlsoQueue adds to a remedy that gives a Job another queue how to change what creates the Job, if
+// alsoQueue adds to a remedy that gives a Job another queue how to change what creates the Job, if
 // something does: it would repeat the old one.
-func AlsoQueue(remedy command.Prose, j *inspect.Job, queue string) command.Prose {
+func alsoQueue(remedy command.Prose, j *inspect.Job, queue string) command.Prose {
 	return alsoInTemplate(remedy, j, queue, func(template delegation.Kind) []string {
 		if template.Resource.Resource != "cronjobs" {
 			return nil

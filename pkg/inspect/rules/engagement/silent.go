@@ -87,12 +87,16 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 		Message: fmt.Sprintf("it is in queue %s, but Kueue on %s created no Workload", j.Queue(), j.Context),
 		Cause:   fmt.Sprintf("no Workloads for %s in %s on %s %s %s", quote.Plural(j), j.Namespace, j.Context, suspect.Kind, suspect.Name),
 	}
-	if class.IsMissing {
+	local, isQueueRead := v.LocalQueue(s.Manager, j.Namespace, j.Queue())
+	switch {
+	case class.IsMissing:
 		sighting.Awaits, sighting.Cause = nil, fmt.Sprintf("no %s %s on %s", class.Name.Kind, class.Name.Name, j.Context)
 		sighting.Message = fmt.Sprintf("%s %s does not exist on %s, so Kueue creates no Workload", class.Name.Kind, class.Name.Name, j.Context)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s %s", j.Context, class.Name.Kind, class.Name.Name))
 		sighting.Remedy = command.Say("create it, or name a %s that exists on %s: %s", class.Name.Kind, j.Context, command.Kubectl(j.Context, "", "get", class.Name.Resource))
-	} else if e != nil && e.Reason == noPriorityClass {
+	case local == nil && isQueueRead:
+		describeMissingQueue(v, s, &sighting)
+	case e != nil && e.Reason == noPriorityClass:
 		// Kueue is at work, and reports what is missing.
 		sighting.Awaits, sighting.Cause = nil, ""
 		sighting.Message = fmt.Sprintf("Kueue on %s creates no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
@@ -100,6 +104,21 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
 	}
 	v.Report(sighting)
+}
+
+// describeMissingQueue completes the sighting of a Job whose LocalQueue does not exist. Kueue creates a Workload
+// all the same, which then waits for that queue (JM019).
+func describeMissingQueue(v *view.View, s view.Submission, sighting *view.Sighting) {
+	j := s.Job()
+	object := view.OfKueue(s.Manager, "LocalQueue", j.Namespace, j.Queue())
+	meant, remedy := advice.ReplaceQueue(v, s)
+	sighting.Message = fmt.Sprintf("%s does not exist on %s", object.String(), j.Context)
+	if meant != "" {
+		sighting.Message += fmt.Sprintf("; did you mean %s?", meant)
+	}
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s", j.Context, object.String()))
+	sighting.Remedy = remedy + "; or " + command.Say("if Kueue then creates no Workload either, %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
+	sighting.Awaits, sighting.Cause = nil, fmt.Sprintf("no %s on %s for %s", object.String(), j.Context, quote.Plural(j))
 }
 
 // suspectClass returns the class that a Job names if it may not exist, zero if it exists, or if the

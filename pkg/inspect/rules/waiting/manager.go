@@ -7,8 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
@@ -95,11 +93,10 @@ func heldByQueue(v *view.View, sighting view.Sighting, s view.Submission, wait *
 		sighting.Severity = inspect.Warning
 	}
 	if wait.Reason == kueue.ReasonLocalQueueMissing {
-		other := advice.ExistingQueue(v, s)
-		if delegation.NearestName(s.Workload.Spec.QueueName, []string{other}) != "" {
-			sighting.Message += fmt.Sprintf("; did you mean %s?", other)
+		meant, remedy := advice.ReplaceQueue(v, s)
+		if sighting.Remedy = remedy; meant != "" {
+			sighting.Message += fmt.Sprintf("; did you mean %s?", meant)
 		}
-		sighting.Remedy = useAnotherQueue(v, s, other, t)
 	}
 	return sighting, true
 }
@@ -133,24 +130,4 @@ func isReportedByChainRules(v *view.View, f *inspect.Facts, t queueProblem) bool
 	}
 	active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 	return active != nil && slices.Contains(view.ChainReasons(), active.Reason)
-}
-
-// useAnotherQueue returns the remedy for a Job whose queue does not exist, and that can use
-// another one.
-func useAnotherQueue(v *view.View, s view.Submission, other string, missing queueProblem) command.Prose {
-	j := s.Job()
-	isDispatched, _ := v.IsDispatched(s.Manager, j.Namespace, other)
-	name := view.Of(j).String()
-	switch {
-	case other == advice.QueuePlaceholder:
-		return missing.remedy
-	case j.ManagedBy == delegation.MultiKueue, !isDispatched && j.ManagedBy.IsBuiltIn():
-		move := command.Say("move %s to LocalQueue %s: %s", name, other, advice.KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
-		return advice.AlsoQueue(move, j, other)
-	case advice.CanRecreate(j, delegation.MultiKueue):
-		// Kueue gives a Job to MultiKueue only when the Job is created.
-		return command.Say("recreate %s in LocalQueue %s: %s", name, other, advice.Recreate(j, delegation.MultiKueue).With("--queue", other))
-	}
-	return command.Say("%s with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
-		advice.CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
 }

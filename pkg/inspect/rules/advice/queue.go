@@ -1,0 +1,47 @@
+package advice
+
+import (
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// ReplaceQueue returns the remedy for a Job whose LocalQueue does not exist: another one, or the LocalQueue
+// itself. meant is the existing queue of which its name may be a typo, "" if there is none.
+func ReplaceQueue(v *view.View, s view.Submission) (meant string, remedy command.Prose) {
+	other := existingQueue(v, s)
+	if delegation.NearestName(s.Job().Queue(), []string{other}) != "" {
+		meant = other
+	}
+	if other == QueuePlaceholder {
+		return meant, createQueue(v, s)
+	}
+	return meant, useQueue(v, s, other)
+}
+
+// createQueue returns how to create the LocalQueue of a Job on its cluster.
+func createQueue(v *view.View, s view.Submission) command.Prose {
+	w := &kueue.Workload{}
+	w.Namespace, w.Spec.QueueName = s.Job().Namespace, s.Job().Queue()
+	wait := kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}
+	return command.Alternatives(wait.Fixes(FixTargetOf(v, s.Manager, w, &wait, "")))
+}
+
+// useQueue returns how to give a Job another LocalQueue. Kueue's webhook lets the label change only while the Job
+// is suspended (kueue: pkg/controller/jobframework/validation.go, validateUpdateForQueueName).
+func useQueue(v *view.View, s view.Submission, other string) command.Prose {
+	j := s.Job()
+	isDispatched, _ := v.IsDispatched(s.Manager, j.Namespace, other)
+	name, mayMove := view.Of(j).String(), j.ManagedBy == delegation.MultiKueue || !isDispatched && j.ManagedBy.IsBuiltIn()
+	switch {
+	case mayMove && j.Suspended:
+		move := command.Say("move %s to LocalQueue %s: %s", name, other, KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
+		return alsoQueue(move, j, other)
+	case CanRecreate(j, delegation.MultiKueue):
+		// Kueue gives a Job to MultiKueue only when the Job is created.
+		return command.Say("recreate %s in LocalQueue %s: %s", name, other, Recreate(j, delegation.MultiKueue).With("--queue", other))
+	}
+	return command.Say("%s with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
+		CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
+}
