@@ -32,9 +32,9 @@ func TestOriginLag(t *testing.T) {
 		differences []inspect.Difference
 		want        string
 	}{
-		"a count":                {false, []inspect.Difference{{Field: "status.ready", Mirror: "6"}, removed}, "Its origin shows 0 ready, not 6."},
-		"a count after a change": {true, []inspect.Difference{removed, {Field: "status.ready", Origin: "5", Mirror: "6"}}, "Its origin shows 5 ready, not 6."},
-		"another field":          {false, []inspect.Difference{removed}, "Its origin differs in status.startTime."},
+		"a count":                {false, []inspect.Difference{{Field: "status.ready", Mirror: "6"}, removed}, "The origin shows 0 ready, not 6."},
+		"a count after a change": {true, []inspect.Difference{removed, {Field: "status.ready", Origin: "5", Mirror: "6"}}, "The origin shows 5 ready, not 6."},
+		"another field":          {false, []inspect.Difference{removed}, "The origin differs in status.startTime."},
 		"a removed time":         {true, []inspect.Difference{removed}, ""},
 	} {
 		origin := &inspect.Job{Context: "hub", Status: delegation.Running, Marks: &delegation.Marks{Stopping: tt.isStopping}}

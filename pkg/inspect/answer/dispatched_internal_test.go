@@ -25,7 +25,7 @@ func TestDispatchedWithoutMirror(t *testing.T) {
 	started := &metav1.Time{Time: time.Unix(0, 0)}
 	none, held := map[string]*inspect.Lease{}, map[string]*inspect.Lease{}
 	held["ml/"+dispatchedJob(nil).Row().LeaseName("disp")] = &inspect.Lease{OriginUID: "1", Holder: "alice", Duration: time.Minute, Renewed: time.Unix(60, 0)}
-	const lost = "Its mirror is gone or unread, and no dispatcher holds its Lease. Not read: worker-1."
+	const lost = "The mirror is gone or unread, and no dispatcher holds its Lease. Not read: worker-1."
 	for name, tt := range map[string]struct {
 		started *metav1.Time
 		leases  map[string]*inspect.Lease
@@ -36,10 +36,10 @@ func TestDispatchedWithoutMirror(t *testing.T) {
 	}{
 		"never dispatched":      {nil, none, inspect.ErrNotRequested, inspect.StateWaiting, "It was not dispatched to a cluster yet.", "dispatch it"},
 		"its worker is unread":  {started, none, inspect.ErrNotRequested, inspect.StateUnknown, lost, ""},
-		"all was read":          {started, none, nil, inspect.StateBlocked, "Its mirror is gone, and no dispatcher holds its Lease.", "dispatch it again"},
+		"all was read":          {started, none, nil, inspect.StateBlocked, "The mirror is gone, and no dispatcher holds its Lease.", "dispatch it again"},
 		"being dispatched":      {nil, held, nil, inspect.StateWaiting, "It has no mirror yet; alice holds its Lease.", ""},
-		"a dispatcher works":    {started, held, inspect.ErrNotRequested, inspect.StateWaiting, "Its mirror is gone or unread; alice holds its Lease. Not read: worker-1.", ""},
-		"Leases are unreadable": {started, nil, inspect.ErrNotRequested, inspect.StateUnknown, "Its mirror is gone or unread. Not read: worker-1.", ""},
+		"a dispatcher works":    {started, held, inspect.ErrNotRequested, inspect.StateWaiting, "The mirror is gone or unread; alice holds its Lease. Not read: worker-1.", ""},
+		"Leases are unreadable": {started, nil, inspect.ErrNotRequested, inspect.StateUnknown, "The mirror is gone or unread. Not read: worker-1.", ""},
 	} {
 		hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{dispatchedJob(tt.started)}, Leases: tt.leases}
 		v := inspect.NewInventory(time.Unix(60, 0), []*inspect.Facts{hub, {Context: "worker-1", ClusterUID: "worker-1", Err: tt.err}}, nil)

@@ -2,9 +2,11 @@ package answer
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
@@ -63,9 +65,19 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 		return Brief{Reason: a.Reason}
 	}
 	if a.State == inspect.StateRunning && a.Reason == inspect.ReasonNone {
-		return Brief{}
+		return Brief{Message: runsElsewhere(t, &a)}
 	}
-	return Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost, Unchecked: a.Unchecked}
+	message := strings.TrimSpace(runsElsewhere(t, &a) + " " + a.Message)
+	return Brief{Reason: a.Reason, Message: message, Cost: a.Cost, Unchecked: a.Unchecked}
+}
+
+// runsElsewhere says where a Job runs whose own status does not say yet that it runs, "" for others.
+func runsElsewhere(t *inspect.Trace, a *Answer) string {
+	if a.State != inspect.StateRunning || t.Origin == nil || t.Origin.Status == delegation.Running {
+		return ""
+	}
+	t.State = a.State
+	return sentence(t.Phrase())
 }
 
 // listed is how many waiting Jobs of a list get the same answer as in trace.

@@ -110,7 +110,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		q.podsOf(&a, j, q.Trace.Hops)
 	}
 	if a.State.IsFinished() {
-		a.Message = strings.Join(strings.Fields("Its mirror is "+string(j.Status)+". "+failure(j)+" "+progress(j)), " ")
+		a.Message = strings.Join(strings.Fields("The mirror is "+string(j.Status)+". "+failure(j)+" "+progress(j)), " ")
 	}
 	if a.Message == "" {
 		a.Message = progress(j)
@@ -141,7 +141,7 @@ func (q *Question) suspendedOn(j *inspect.Job) string {
 	if preempted := q.preemptedOn(j); preempted != "" {
 		return preempted
 	}
-	return strings.TrimSpace(fmt.Sprintf("Its mirror on %s is suspended. %s", j.Context, q.holdOn(j)))
+	return strings.TrimSpace(fmt.Sprintf("The mirror on %s is suspended. %s", j.Context, q.holdOn(j)))
 }
 
 // holdOn returns what the Workload of a mirror on its worker waits for, "" if nothing says it.
@@ -168,24 +168,27 @@ func isSuspendedByUser(o *inspect.Job) bool {
 func (q *Question) originLag(m inspect.Mirror) string {
 	origin := q.Pair.Origin
 	if origin.Status != m.Job.Status {
-		return fmt.Sprintf("Its origin still says %s.", origin.Status)
+		return fmt.Sprintf("The origin still says %s.", origin.Status)
 	}
 	for _, d := range q.notCopied(m) {
 		switch field := strings.TrimPrefix(d.Field, "status."); field {
 		case "active", "ready", "succeeded", "failed", "terminating":
-			return fmt.Sprintf("Its origin shows %s %s, not %s.", cmp.Or(d.Origin, "0"), field, cmp.Or(d.Mirror, "0"))
+			return fmt.Sprintf("The origin shows %s %s, not %s.", cmp.Or(d.Origin, "0"), field, cmp.Or(d.Mirror, "0"))
 		default:
-			return fmt.Sprintf("Its origin differs in %s.", d.Field)
+			return fmt.Sprintf("The origin differs in %s.", d.Field)
 		}
 	}
 	return ""
 }
 
 // notCopied returns the fields of the status in which the origin differs from a mirror for longer than
-// a copy takes. While Kueue stops a Job, it removes its startTime, and copies it with the next status.
+// a copy takes. While Kueue stops a Job, it removes its startTime, and copies it with the next status. Of a
+// Job that Kueue stopped, it removes the conditions: origin and mirror are suspended, and only one says so.
 func (q *Question) notCopied(m inspect.Mirror) []inspect.Difference {
+	isStopped := q.Pair.Origin.Status == delegation.Suspended && m.Job.Status == delegation.Suspended
 	return slices.DeleteFunc(slices.Clone(q.Trace.Differences), func(d inspect.Difference) bool {
-		isRemoved := d.Field == "status.startTime" && d.Origin == "" && q.Pair.Origin.IsStopping()
+		isRemoved := d.Field == "status.startTime" && d.Origin == "" && q.Pair.Origin.IsStopping() ||
+			d.Field == "status.conditions[Suspended]" && d.Origin == "" && isStopped
 		return isRemoved || !d.IsStatus() || d.Lag || d.Context != "" && d.Context != m.Job.Context
 	})
 }

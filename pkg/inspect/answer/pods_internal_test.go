@@ -119,7 +119,7 @@ func TestFailedMirror(t *testing.T) {
 	p := inspect.Pair{Origin: origin, Mirrors: []inspect.Mirror{{Job: mirror, Relation: inspect.ByMultiKueue, Current: true}}}
 	trace := Trace(v, p)
 	assert.Equal(t, trace.State, inspect.StateFailed)
-	assert.Assert(t, strings.HasPrefix(trace.Message, "Its mirror is Failed. BackoffLimitExceeded: too many failures. "), trace.Message)
+	assert.Assert(t, strings.HasPrefix(trace.Message, "The mirror is Failed. BackoffLimitExceeded: too many failures. "), trace.Message)
 	trace.Findings = []inspect.Finding{{Code: "JM110", Severity: inspect.Error, Message: "Job ml/train: its mirror is Failed", Jobs: []inspect.Ref{inspect.RefOf(origin)}}}
 	Fill(Question{Inventory: v, Pair: p, Trace: trace})
 	assert.Assert(t, strings.HasSuffix(trace.Message, ". BackoffLimitExceeded: too many failures."), trace.Message)

@@ -62,12 +62,12 @@ func (q *Question) undispatched(to string) Answer {
 		return a
 	}
 	unseen := q.unseen("mirror of " + o.Namespace + "/" + o.Name)
-	a.Message = "Its mirror is gone"
+	a.Message = "The mirror is gone"
 	switch {
 	case o.StartTime == nil:
 		a.Message = "It has no mirror yet"
 	case len(unseen) > 0:
-		a.Message = "Its mirror is gone or unread"
+		a.Message = "The mirror is gone or unread"
 	}
 	a.Fixes[0].Text = "dispatch it again"
 	switch {

@@ -205,7 +205,7 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 				s := x.sighting()
 				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of %s, %s",
 					s.Object.String(), config, x.name(), x.otherPlaces())
-				s.Clause = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of it, %s", s.Object.String(), config, x.otherPlaces())
+				s.Clause = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of the Job, %s", s.Object.String(), config, x.otherPlaces())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
@@ -255,7 +255,7 @@ func mirrorOnReturnedWorker() view.Rule {
 					continue
 				}
 				s.Message = fmt.Sprintf("%s still runs a mirror of %s, %s", s.Object.String(), x.name(), x.otherPlaces())
-				s.Clause = fmt.Sprintf("%s still runs a mirror of it, %s", s.Object.String(), x.otherPlaces())
+				s.Clause = fmt.Sprintf("%s still runs a mirror of the Job, %s", s.Object.String(), x.otherPlaces())
 				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, liveness.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				duplicates = append(duplicates, duplicate{s, x})
 			}
