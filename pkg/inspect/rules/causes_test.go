@@ -217,7 +217,7 @@ func TestOneCauseIsOneFinding(t *testing.T) {
 		base, code, message, remedy string
 	}{
 		{"many-quota-faults", "JM030", "Jobs have quota on kwok-w1 and kwok-w2, but AdmissionCheck gate has passed on neither", "--context kwok-w2 -n default describe workloads.kueue.x-k8s.io job-d06"},
-		{"kueue-down-on-workers", "JM031", "no Kueue controller processes Workloads on kwok-w1 and kwok-w2", "kubectl --context kwok-w2 get deployments,pods"},
+		{"kueue-down-on-workers", "JM031", "Kueue on kwok-w1 and kwok-w2 has not processed new Workloads", "kubectl --context kwok-w2 get deployments,pods"},
 	} {
 		findings := judge(t, testCase{base: tt.base}.make(t), rules.All(), 0)
 		f := findingOf(t, findings, tt.code)

@@ -152,7 +152,7 @@ func faultsOnWorkers() []faultCase {
 		{"a check of the worker's own", "running", offered(
 			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(noQuotaCondition)+`}`),
 		), "JM030", "on kwok-w1, but AdmissionCheck prov has not passed"},
-		{"copies that no controller processes", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "no Kueue controller"},
+		{"copies that no controller processes", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "has not processed new Workloads"},
 		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "needs 2 cpu, limit 0"},
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},

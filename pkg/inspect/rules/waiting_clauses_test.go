@@ -37,7 +37,7 @@ func TestClausesOfWorkers(t *testing.T) {
 	assert.Equal(t, clause, "it has quota on kwok-w1 and kwok-w2, but AdmissionCheck gate is pending again: its last answer was Retry (later)")
 	assert.Assert(t, strings.HasPrefix(f.Message, "Jobs have quota on kwok-w1 and kwok-w2, but AdmissionCheck gate has passed on neither"), f.Message)
 	clause, _ = clauseOf(t, inventory(t, recordings+"/"+recordedKueueDown), "JM031", "train")
-	assert.Equal(t, clause, "no Kueue controller processes Workloads on kwok-w1 and kwok-w2")
+	assert.Equal(t, clause, "Kueue on kwok-w1 and kwok-w2 has not processed the Workload")
 }
 
 // TestAnswersOfChecks checks that findings about AdmissionChecks quote what the checks last said.

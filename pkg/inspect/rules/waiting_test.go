@@ -323,8 +323,8 @@ func TestWaitingFindings(t *testing.T) {
 		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 1,
-			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: no Kueue controller processes Workloads on kwok-w1 and kwok-w2",
-			remedy: "start Kueue there; see its Deployment and its Pods: " + quoted("kubectl --context kwok-w1 get deployments,pods -A -l app.kubernetes.io/name=kueue") +
+			object: "kwok-mgr MultiKueueCluster worker1", message: "MultiKueueCluster worker1: Kueue on kwok-w1 and kwok-w2 has not processed new Workloads",
+			remedy: "check that Kueue runs there; see its Deployment and its Pods: " + quoted("kubectl --context kwok-w1 get deployments,pods -A -l app.kubernetes.io/name=kueue") +
 				", and " + quoted("kubectl --context kwok-w2 get deployments,pods -A -l app.kubernetes.io/name=kueue"),
 		},
 		"quota in use": {

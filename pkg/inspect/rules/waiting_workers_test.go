@@ -196,7 +196,7 @@ func TestKueueDownNames(t *testing.T) {
 		v = inspect.NewInventory(time.Date(2026, 11, 21, 0, 50, 0, 0, time.UTC), v.Clusters, v.Addresses)
 		found := judge(t, v, []rules.Rule{rule}, 0)
 		assert.Equal(t, len(found), 1, linesOf(found))
-		assert.Assert(t, strings.HasSuffix(found[0].Message, ": no Kueue controller processes Workloads on "+names), found[0].Message)
+		assert.Assert(t, strings.HasSuffix(found[0].Message, ": Kueue on "+names+" has not processed new Workloads"), found[0].Message)
 		fingerprints[found[0].Fingerprint] = names
 	}
 	assert.Equal(t, len(fingerprints), 3, "%v", fingerprints)

@@ -219,9 +219,9 @@ func (o *idleCopy) report(v *view.View, down []string) {
 	for _, context := range down {
 		show = append(show, kueue.ShowPods(context).Prose())
 	}
-	s.Message = fmt.Sprintf("no Kueue controller processes Workloads on %s", inspect.And(down))
-	s.Clause = s.Message
-	s.Remedy = command.Say("start Kueue there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
+	s.Message = fmt.Sprintf("Kueue on %s has not processed new Workloads", inspect.And(down))
+	s.Clause = fmt.Sprintf("Kueue on %s has not processed the Workload", inspect.And(down))
+	s.Remedy = command.Say("check that Kueue runs there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
 	v.Report(s)
 }
 
