@@ -52,6 +52,43 @@ const (
 // IsStopped reports whether a stopPolicy stops its queue.
 func IsStopped(policy string) bool { return policy != "" && policy != "None" }
 
+// Outage is why a queue admits nothing.
+type Outage struct {
+	// StopPolicy is its stopPolicy, "" if that does not stop it.
+	StopPolicy string
+	// Inactive is its condition Active if that is False, otherwise nil. It lags behind StopPolicy.
+	Inactive *metav1.Condition
+}
+
+// Outage returns why the ClusterQueue admits nothing, nil if it is in service or Kueue has not reported.
+// Kueue then also preempts none of its Workloads (kueue: pkg/cache/scheduler/snapshot.go).
+func (q *ClusterQueue) Outage() *Outage { return outage(q.Spec.StopPolicy, q.Status.Conditions) }
+
+// Outage returns why the LocalQueue submits nothing, nil if it is in service or Kueue has not reported.
+func (q *LocalQueue) Outage() *Outage { return outage(q.Spec.StopPolicy, q.Status.Conditions) }
+
+func outage(stopPolicy string, conditions []metav1.Condition) *Outage {
+	var o Outage
+	if IsStopped(stopPolicy) {
+		o.StopPolicy = stopPolicy
+	}
+	if active := meta.FindStatusCondition(conditions, Active); active != nil && active.Status == metav1.ConditionFalse {
+		o.Inactive = active
+	}
+	if o == (Outage{}) {
+		return nil
+	}
+	return &o
+}
+
+// Why returns what Kueue says about the outage, "" if it has not reported it.
+func (o *Outage) Why() string {
+	if o.Inactive == nil {
+		return ""
+	}
+	return cmp.Or(o.Inactive.Message, o.Inactive.Reason)
+}
+
 // Condition returns the condition of a Workload with a type, nil if it has
 // none.
 func (w *Workload) Condition(conditionType string) *metav1.Condition {

@@ -1,12 +1,9 @@
 package preflight
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -176,26 +173,27 @@ func (p Probe) stateOf(ctx context.Context, local *kueue.LocalQueue, version sch
 	}
 	name, above := local.Spec.ClusterQueue, lookup.RouteFrom(local).Cluster.Object
 	q := queue{hasKueue: true, exists: true, toMultiKueue: above != nil && lookup.MultiKueue(above).Object != nil}
-	inactive := func(conditions []metav1.Condition) string {
-		if active := meta.FindStatusCondition(conditions, kueue.Active); active != nil && active.Status == metav1.ConditionFalse {
-			return "is inactive (" + cmp.Or(active.Message, active.Reason) + ")"
+	stopped := func(outage *kueue.Outage) string {
+		switch {
+		case outage == nil:
+			return ""
+		case outage.StopPolicy != "":
+			return "is stopped (" + outage.StopPolicy + ")"
 		}
-		return ""
+		return "is inactive (" + outage.Why() + ")"
 	}
 	q.resume = command.Alternatives(kueue.FixTarget{Context: p.Context, Version: version.Version, LocalQueue: local, ClusterQueue: above}.ActivateQueue(name))
 	switch ofAbove := "belongs to ClusterQueue " + name + ", which "; {
 	case kueue.IsStopped(local.Spec.StopPolicy):
-		q.stopped = "is stopped (" + local.Spec.StopPolicy + ")"
+		q.stopped = stopped(local.Outage())
 		q.resume = kueue.ResumeLocalQueue(p.Context, local.Namespace, local.Name).Prose()
 	case above == nil:
 		// Kueue calls a LocalQueue inactive if its ClusterQueue is.
-		q.stopped = inactive(local.Status.Conditions)
+		q.stopped = stopped(local.Outage())
 	case above.DeletionTimestamp != nil:
 		q.stopped = ofAbove + "is being deleted"
-	case kueue.IsStopped(above.Spec.StopPolicy):
-		q.stopped = ofAbove + "is stopped (" + above.Spec.StopPolicy + ")"
-	case inactive(above.Status.Conditions) != "":
-		q.stopped = ofAbove + inactive(above.Status.Conditions)
+	case above.Outage() != nil:
+		q.stopped = ofAbove + stopped(above.Outage())
 	}
 	return q
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -51,6 +52,11 @@ func TestLastEnd(t *testing.T) {
 		"stopped": func() *capacity.Node {
 			n := strict(10)
 			n.Queue.Spec.StopPolicy = "Hold"
+			return n
+		}(),
+		"inactive": func() *capacity.Node {
+			n := strict(10)
+			n.Queue.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound"}}
 			return n
 		}(),
 		"with a check": func() *capacity.Node {

@@ -136,7 +136,7 @@ func (n *Node) most(fr FlavorResource) Amount {
 // quota, or an AdmissionCheck must answer too.
 func (n *Node) LastEnd() (by time.Time, ok bool) {
 	isAlone := n.Parent == nil && n.Queue.Cohort() == ""
-	if n.Queue.Spec.QueueingStrategy != kueue.StrictFIFO || !isAlone || len(n.Claims) == 0 || kueue.IsStopped(n.Queue.Spec.StopPolicy) || len(n.Queue.Checks()) > 0 {
+	if n.Queue.Spec.QueueingStrategy != kueue.StrictFIFO || !isAlone || len(n.Claims) == 0 || n.Queue.Outage() != nil || len(n.Queue.Checks()) > 0 {
 		return by, false
 	}
 	if slices.ContainsFunc(n.Claims, func(c *kueue.Claim) bool { return c.EndsBy.IsZero() }) {

@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -292,21 +291,20 @@ func (s *site) hasClusterQueue(queue string) bool {
 		return s.decide(inspect.Never, inspect.QueueMissing, "ClusterQueue %s of LocalQueue %s/%s does not exist", queue, s.local.Namespace, s.local.Name)
 	}
 	q, inactive := s.queue.Queue, kueue.Wait{Reason: kueue.ReasonClusterQueueInactive, Queue: queue}
-	active := meta.FindStatusCondition(q.Status.Conditions, kueue.Active)
 	_, isLoop := s.queue.Path()
-	switch {
-	case kueue.IsStopped(q.Spec.StopPolicy):
+	switch outage := q.Outage(); {
+	case outage != nil && outage.StopPolicy != "":
 		stopped := closure{reason: inspect.QueueStopped, wait: inactive, state: "stopped", opened: []func(*site) bool{(*site).isPermitted, (*site).judgeQuota}}
-		return s.close(&stopped, q, "ClusterQueue %s is stopped (%s)", q.Name, q.Spec.StopPolicy)
-	case active != nil && active.Status == metav1.ConditionFalse:
+		return s.close(&stopped, q, "ClusterQueue %s is stopped (%s)", q.Name, outage.StopPolicy)
+	case outage != nil:
 		s.condition(name, inspect.No, "inactive")
 		s.fix(inactive, q)
-		return s.decide(inspect.Never, inspect.QueueInactive, "ClusterQueue %s is inactive: %s", q.Name, cmp.Or(active.Message, active.Reason))
+		return s.decide(inspect.Never, inspect.QueueInactive, "ClusterQueue %s is inactive: %s", q.Name, outage.Why())
 	case isLoop:
 		s.condition(name, inspect.No, "cohort loop")
 		s.fix(inactive, q)
 		return s.decide(inspect.Never, inspect.QueueInactive, "the cohorts of ClusterQueue %s form a loop", q.Name)
-	case active == nil:
+	case meta.FindStatusCondition(q.Status.Conditions, kueue.Active) == nil:
 		s.condition(name, inspect.NotKnown, "no status")
 	default:
 		s.condition(name, inspect.Yes, "active")

@@ -84,7 +84,7 @@ func (c *candidate) order() int {
 }
 
 // common returns the lowest cohort above both ClusterQueues. It reports whether Workloads of the other one
-// may be preempted at all: the policy names them, and it is active and, with the cohorts below the common
+// may be preempted at all: the policy names them, and it is in service and, with the cohorts below the common
 // one, above its own quota.
 func (p *preemption) common(n *capacity.Node) (common *capacity.Node, isPossible bool) {
 	s := p.site
@@ -94,7 +94,7 @@ func (p *preemption) common(n *capacity.Node) (common *capacity.Node, isPossible
 	mine, _ := s.queue.Path()
 	others, _ := n.Path()
 	at := slices.IndexFunc(others, func(c *capacity.Node) bool { return slices.Contains(mine, c) })
-	if at < 0 || !isSet(s.queue.Queue.Spec.Preemption.ReclaimWithinCohort) || kueue.IsStopped(n.Queue.Spec.StopPolicy) {
+	if at < 0 || !isSet(s.queue.Queue.Spec.Preemption.ReclaimWithinCohort) || n.Queue.Outage() != nil {
 		return nil, false
 	}
 	return others[at], p.isAbove(n, others[at])

@@ -105,3 +105,27 @@ func TestVictims(t *testing.T) {
 		})
 	}
 }
+
+// TestQueueOutOfService checks that Kueue preempts no Workloads of a ClusterQueue that is stopped or inactive.
+func TestQueueOutOfService(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec, status string
+		preempts     bool
+	}{
+		"active":          {"", `conditions: [{type: Active, status: "True", reason: Ready, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]`, true},
+		"without a state": {"", "", true},
+		"inactive":        {"", `conditions: [{type: Active, status: "False", reason: AdmissionCheckInactive, message: "", lastTransitionTime: "2026-01-01T00:00:00Z"}]`, false},
+		"stopped":         {"stopPolicy: Hold, ", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const groups = "namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]"
+			p := judged(t, plain+`
+queues:
+- {metadata: {name: q}, spec: {cohortName: x, preemption: {reclaimWithinCohort: Any}, `+groups+`}}
+- {metadata: {name: r}, spec: {cohortName: x, `+tt.spec+groups+`}, status: {`+tt.status+`}}
+workloads: [`+holding("r", "a", "f", "8", "0")+"]\n"+urgent, pods("2", "cpu: 1"))
+			assert.Equal(t, p.Verdict, inspect.Waits, p.Message)
+			assert.Equal(t, p.Preempts, tt.preempts, p.Message)
+		})
+	}
+}

@@ -30,12 +30,12 @@ func Locals(v *inspect.Inventory) []QueueQuota {
 
 func (c *cluster) localRows(q *kueue.LocalQueue) []QueueQuota {
 	base := c.row(KindLocalQueue, q.Name)
-	base.Namespace, base.ClusterQueue, base.Problem = q.Namespace, q.Spec.ClusterQueue, problemOfLocal(q)
+	base.Namespace, base.ClusterQueue, base.Problem = q.Namespace, q.Spec.ClusterQueue, problemOf(q.Outage())
 	rows := c.ownRows(q, base)
 	if n := c.tree.Queue(q.Spec.ClusterQueue); n != nil {
 		base.Cohorts = cohortsOf(n)
 		if base.Problem == "" {
-			base.Problem = problemOfQueue(n.Queue)
+			base.Problem = problemOf(n.Queue.Outage())
 		}
 		rows = c.quotaRows(n, base)
 	}

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -125,7 +123,7 @@ func (c *cluster) below(n *capacity.Node, seen map[*capacity.Node]bool) []QueueQ
 // too.
 func (c *cluster) queueRows(n *capacity.Node) []QueueQuota {
 	base := c.row(KindClusterQueue, n.Name)
-	base.Cohorts, base.Problem = cohortsOf(n), problemOfQueue(n.Queue)
+	base.Cohorts, base.Problem = cohortsOf(n), problemOf(n.Queue.Outage())
 	return c.quotaRows(n, base)
 }
 
@@ -305,27 +303,13 @@ func sortedByName(nodes []*capacity.Node) []*capacity.Node {
 	})
 }
 
-// problemOfQueue returns why a ClusterQueue admits nothing, "" if nothing says so.
-func problemOfQueue(q *kueue.ClusterQueue) string {
-	return problemOf(q.Status.Conditions, q.Spec.StopPolicy)
-}
-
-// problemOfLocal returns why a LocalQueue admits nothing, "" if nothing says so.
-func problemOfLocal(q *kueue.LocalQueue) string {
-	return problemOf(q.Status.Conditions, q.Spec.StopPolicy)
-}
-
-// problemOf returns why a queue admits nothing: according to its status or, before Kueue has updated
-// that to Active=False, to its stopPolicy.
-func problemOf(conditions []metav1.Condition, stopPolicy string) string {
-	active := meta.FindStatusCondition(conditions, kueue.Active)
-	switch {
-	case active != nil && active.Status == metav1.ConditionFalse:
-		return "not active: " + cmp.Or(active.Message, active.Reason)
-	case kueue.IsStopped(stopPolicy):
-		return "not active: stopPolicy is " + stopPolicy
+// problemOf returns why a queue admits nothing, "" if nothing says so: according to its status or, before
+// Kueue has updated that, to its stopPolicy.
+func problemOf(outage *kueue.Outage) string {
+	if outage == nil {
+		return ""
 	}
-	return ""
+	return "not active: " + cmp.Or(outage.Why(), "stopPolicy is "+outage.StopPolicy)
 }
 
 func text(a capacity.Amount, resource string) *string { return new(a.Text(resource)) }

@@ -185,7 +185,7 @@ func (c *cluster) count(state *ClusterState, resource string) {
 			return
 		}
 		for _, fr := range n.Resources() {
-			if fr.Resource == resource && problemOfQueue(n.Queue) == "" {
+			if fr.Resource == resource && n.Queue.Outage() == nil {
 				largest = max(largest, n.Free(fr))
 			}
 		}

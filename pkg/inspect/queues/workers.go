@@ -98,7 +98,7 @@ func (c *cluster) behind(managers []*kueue.LocalQueue, queue string) []workerQue
 			if q.Namespace != m.Namespace || q.Name != m.Name || n == nil {
 				continue
 			}
-			isActive := problemOfLocal(q) == "" && problemOfQueue(n.Queue) == ""
+			isActive := q.Outage() == nil && n.Queue.Outage() == nil
 			if i := slices.IndexFunc(queues, func(r workerQueue) bool { return r.node == n }); i >= 0 {
 				queues[i].isActive = queues[i].isActive || isActive
 			} else {
