@@ -254,6 +254,7 @@ func recreate() Task {
 			{Resource: leases(), Verbs: []string{"get"}, Without: "whether a dispatcher serves the Job is unknown", IsOptional: true},
 			{Resource: kueue("localqueues"), Verbs: []string{"get"}, Without: "recreate does not check whether the queue exists", IsOptional: true},
 			{Resource: kueue("workloads"), Verbs: []string{"list"}, Without: "whether a worker runs the Job, and what Kueue changed in it, is unknown", IsOptional: true},
+			{Resource: core("namespaces"), Verbs: []string{"get"}, Without: "if kube-system is not readable either, recreate does not notice that the context now reaches another cluster", IsOptional: true},
 			identity(),
 		},
 	}

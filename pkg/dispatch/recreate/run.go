@@ -82,7 +82,7 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	case errors.As(err, &unknown) && unknown.Unread != nil:
 		return nil, command.Errorf("%w; it may exist nevertheless. %s", r.requestError("create the new", p, err), r.describeBackup(p))
 	case apierrors.IsAlreadyExists(err) && r.oldExists(ctx, p):
-		return nil, r.notGone(p, "it still exists, although the server reported it gone")
+		return nil, r.notGone(p, "is not gone", "it still exists, although the server reported it gone")
 	case apierrors.IsAlreadyExists(err):
 		return nil, command.Errorf("%s was deleted, and another client created another one of that name first. To get the old one back, delete that one and run: %s",
 			p.describe(), r.restoreCommand())
@@ -98,76 +98,9 @@ func (r *Runner) Run(ctx context.Context, p *Replacement) (*unstructured.Unstruc
 	return created, nil
 }
 
-// remove deletes the old Job if only its status has changed since it was shown, and waits until
-// it is gone.
-func (r *Runner) remove(ctx context.Context, p *Replacement) error {
-	bounded, cancel := context.WithTimeout(ctx, r.DeletionTimeout)
-	defer cancel()
-	stored, unclear, isLost := p.stored, error(nil), false
-	err := wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
-		err := r.delete(ctx, p.kind(), stored)
-		switch {
-		case err == nil:
-			return true, nil
-		case kubecontext.IsUnclear(err) && unclear != nil && !kubecontext.IsConnection(err) && r.isAlive(ctx, p):
-			// A webhook fails each time.
-			return false, r.notDeleted(p, err, isLost)
-		case kubecontext.IsUnclear(err), kubecontext.IsConnection(err):
-			// A deletion without an answer of the API server may still be in progress.
-			unclear, isLost = err, isLost || !apierrors.IsInternalError(err)
-			return false, nil
-		case !apierrors.IsConflict(err) && !apierrors.IsNotFound(err):
-			return false, r.notDeleted(p, err, unclear != nil)
-		}
-		live, isDeleted, failure := r.reread(ctx, p, err, unclear != nil)
-		if live != nil {
-			stored = live
-		}
-		return isDeleted, failure
-	})
-	switch {
-	case wait.Interrupted(err) && unclear != nil:
-		return command.Errorf("%w; it may be deleted. %s", r.requestError("delete the old", p, unclear), r.describeBackup(p))
-	case wait.Interrupted(err):
-		return fmt.Errorf("context %q: %s changes faster than it can be deleted; nothing was changed", r.Cluster.Context, p.describe())
-	case err != nil:
-		return err
-	}
-	return r.waitGone(bounded, p)
-}
-
-// reread reads the old Job after a deletion was answered with a conflict or 404. It returns the
-// Job to delete now, nil if it could not be read. isDeleted reports whether an earlier try, whose
-// answer was lost, has deleted it.
-func (r *Runner) reread(ctx context.Context, p *Replacement, answer error, isUnclear bool) (live *unstructured.Unstructured, isDeleted bool, err error) {
-	live, err = r.get(ctx, p)
-	isAway := live == nil || live.GetUID() != p.stored.GetUID()
-	switch {
-	case err != nil:
-		return nil, false, ignoreConnection(err)
-	case isUnclear && (isAway || live.GetDeletionTimestamp() != nil):
-		return nil, true, nil
-	case isAway:
-		return nil, false, r.replacedError(p)
-	case apierrors.IsNotFound(answer):
-		// The Job exists, so the 404 was not about it. A proxy may have sent it.
-		return nil, false, r.notDeleted(p, answer, isUnclear)
-	}
-	return live, false, r.checkUnchanged(live, p)
-}
-
 // get returns the object with the old Job's name; nil if there is none.
 func (r *Runner) get(ctx context.Context, p *Replacement) (*unstructured.Unstructured, error) {
 	return r.Cluster.Get(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName())
-}
-
-// notDeleted returns the error of a refused deletion. An earlier try without an answer may have
-// deleted the Job.
-func (r *Runner) notDeleted(p *Replacement, err error, isUnclear bool) error {
-	if isUnclear {
-		return command.Errorf("%w; an earlier try got no answer; it may be deleted. %s", r.requestError("delete the old", p, err), r.describeBackup(p))
-	}
-	return fmt.Errorf("%w; nothing was changed", r.requestError("delete the old", p, err))
 }
 
 // replacedError returns the error for an old Job that another client has deleted.
@@ -178,7 +111,7 @@ func (r *Runner) replacedError(p *Replacement) error {
 // checkUnchanged returns an error if the replacement of the live Job would differ from the one
 // that was shown. Its status may differ.
 func (r *Runner) checkUnchanged(live *unstructured.Unstructured, p *Replacement) error {
-	if live == nil || live.GetUID() != p.stored.GetUID() {
+	if !p.isOld(live) {
 		return r.replacedError(p)
 	}
 	current, err := New(live, p.options)
@@ -191,62 +124,57 @@ func (r *Runner) checkUnchanged(live *unstructured.Unstructured, p *Replacement)
 	return nil
 }
 
-// ignoreConnection returns nil for an error that is worth a retry, because the server did not
-// answer.
-func ignoreConnection(err error) error {
-	if kubecontext.IsConnection(err) {
-		return nil
-	}
-	return err
-}
-
-// waitGone waits until the old Job is gone. It watches the Job, and reads it again when the watch
-// ends.
+// waitGone waits until the old Job is proven to be gone. It watches the Job, and reads it again when the
+// watch ends.
 func (r *Runner) waitGone(ctx context.Context, p *Replacement) error {
 	var finalizers []string
-	var last error
+	var unproven error
+	wasSeen := false
 	err := wait.PollUntilContextCancel(ctx, retryDelay, true, func(ctx context.Context) (bool, error) {
 		live, err := r.get(ctx, p)
-		if last = err; err != nil {
-			return false, nil //nolint:nilerr // It is tried again.
+		if err == nil && p.isOld(live) {
+			if finalizers == nil && len(live.GetFinalizers()) > 0 && r.OnBlocked != nil {
+				r.OnBlocked(live.GetFinalizers())
+			}
+			wasSeen, finalizers, unproven = true, live.GetFinalizers(), nil
+			if !r.watchGone(ctx, p.kind(), live) {
+				return false, nil
+			}
 		}
-		if live == nil || live.GetUID() != p.stored.GetUID() {
-			return true, nil
+		if err == nil {
+			err = r.proveGone(ctx, p)
 		}
-		if finalizers == nil && len(live.GetFinalizers()) > 0 && r.OnBlocked != nil {
-			r.OnBlocked(live.GetFinalizers())
+		if !wasSeen || ctx.Err() == nil {
+			unproven = latest(ctx, unproven, err)
 		}
-		finalizers = live.GetFinalizers()
-		return r.watchGone(ctx, p.kind(), live), nil
+		return err == nil, nil
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case unproven != nil:
+		return r.notGone(p, "is not proven to be gone", kubecontext.Because(unproven))
+	case len(finalizers) > 0:
+		return r.notGone(p, "is not gone", "its finalizers block it: "+strings.Join(finalizers, ", "))
 	}
-	cause := "it still exists"
-	if last != nil {
-		cause = kubecontext.Because(last)
-	}
-	if len(finalizers) > 0 {
-		cause = "its finalizers block it: " + strings.Join(finalizers, ", ")
-	}
-	return r.notGone(p, cause)
+	return r.notGone(p, "is not gone", "it still exists")
 }
 
-func (r *Runner) notGone(p *Replacement, cause string) error {
-	return &NotGoneError{command.Say("context %q: %s was deleted, but is not gone after %s: %s; the new %s was not created. %s",
-		r.Cluster.Context, p.describe(), r.DeletionTimeout, cause, strings.ToLower(p.kind().Kind), r.describeBackup(p))}
+func (r *Runner) notGone(p *Replacement, state, cause string) error {
+	return &NotGoneError{command.Say("context %q: %s was deleted, but %s after %s: %s; the new %s was not created. %s",
+		r.Cluster.Context, p.describe(), command.Prose(state), r.DeletionTimeout, cause, strings.ToLower(p.kind().Kind), r.describeBackup(p))}
 }
 
 // oldExists reports whether the old Job still exists.
 func (r *Runner) oldExists(ctx context.Context, p *Replacement) bool {
 	live, err := r.get(ctx, p)
-	return err == nil && live != nil && live.GetUID() == p.stored.GetUID()
+	return err == nil && p.isOld(live)
 }
 
 // isAlive reports whether the old Job certainly exists and is not being deleted.
 func (r *Runner) isAlive(ctx context.Context, p *Replacement) bool {
 	live, err := r.get(ctx, p)
-	return err == nil && live != nil && live.GetUID() == p.stored.GetUID() && live.GetDeletionTimestamp() == nil
+	return err == nil && p.isOld(live) && live.GetDeletionTimestamp() == nil
 }
 
 // watchGone watches a Job, and reports whether it was deleted. If not, the watch has ended.
@@ -273,7 +201,7 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 	}
 }
 
-// create creates a Job instead of the old one, and retries errors that may pass. An earlier try,
+// create creates a Job instead of the old one, in its cluster only, and retries errors that may pass. An earlier try,
 // whose answer was lost, may have created it.
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
 	bounded, cancel := context.WithTimeout(ctx, cmp.Or(r.CreationTimeout, creationTimeout))
@@ -282,6 +210,13 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 	var passing error
 	wasUnclear, failed := false, 0
 	err = wait.PollUntilContextCancel(bounded, retryDelay, true, func(ctx context.Context) (bool, error) {
+		if unproven := r.verify(ctx, p); unproven != nil {
+			// A creation without an answer matters more.
+			if !wasUnclear {
+				passing = latest(ctx, passing, unproven)
+			}
+			return false, nil
+		}
 		var failure error
 		created, failure = r.Cluster.CreateOnce(ctx, p.kind().Resource, job, "", manager)
 		if wasUnclear && apierrors.IsAlreadyExists(failure) {

@@ -1,0 +1,57 @@
+package recreate
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
+)
+
+// identify reads what identifies the cluster for verify and proveGone.
+func (r *Runner) identify(ctx context.Context, p *Replacement) error {
+	if r.Cluster.UID() != "" {
+		return nil
+	}
+	return r.Cluster.LearnNamespaces(ctx, p.stored.GetNamespace())
+}
+
+// verify returns an error if the context may reach another cluster than when Check ran: the new Job would be
+// created there. A cluster that nothing identifies is believed.
+func (r *Runner) verify(ctx context.Context, p *Replacement) error {
+	return ignoreUnidentified(r.Cluster.Verify(ctx, p.stored.GetNamespace()))
+}
+
+// proveGone returns nil if the old Job is certainly gone. A cluster that nothing identifies is believed.
+func (r *Runner) proveGone(ctx context.Context, p *Replacement) error {
+	return ignoreUnidentified(r.Cluster.ProveGone(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName(), string(p.stored.GetUID())))
+}
+
+// mayPass reports whether reading the old Job is worth a retry: the server did not answer, another cluster
+// did, or the Job exists although it was reported gone.
+func mayPass(err error) bool {
+	present := (*kubecontext.PresentError)(nil)
+	return kubecontext.IsConnection(err) || errors.As(err, &present)
+}
+
+// latest returns the error that says most about tries within a time limit: the last one, unless the limit
+// ended it.
+func latest(ctx context.Context, earlier, last error) error {
+	if ctx.Err() != nil && earlier != nil {
+		return earlier
+	}
+	return last
+}
+
+func ignoreUnidentified(err error) error {
+	if kubecontext.IsUnidentified(err) {
+		return nil
+	}
+	return err
+}
+
+// isOld reports whether an object is the old Job; nil is not.
+func (p *Replacement) isOld(live *unstructured.Unstructured) bool {
+	return live != nil && live.GetUID() == p.stored.GetUID()
+}

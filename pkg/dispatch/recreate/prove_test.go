@@ -1,0 +1,133 @@
+package recreate_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
+)
+
+// TestOtherCluster checks that no Job is created on another cluster that the context reaches once the old
+// Job is deleted, and that its 404 for the old Job proves nothing.
+func TestOtherCluster(t *testing.T) {
+	ownQuota := apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New("no"))
+	ownQuota.ErrStatus.Message = "exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1"
+	const moved = "the context now reaches another cluster: namespace kube-system has the UID other-uid, and had c-uid"
+	for name, tt := range map[string]struct {
+		// after is the method of the first request after which the context reaches another cluster.
+		after string
+		// isRefused is whether the cluster refuses that request.
+		isRefused bool
+		// isBack is whether the context reaches the cluster again, once the other one was identified.
+		isBack bool
+		// byNamespace is whether kube-system is not readable.
+		byNamespace bool
+		want        []string
+	}{
+		"after the deletion":              {after: http.MethodDelete, want: []string{"was deleted, but is not proven to be gone after 1s: " + moved, "the new job was not created"}},
+		"after the deletion, for a while": {after: http.MethodDelete, isBack: true},
+		"known by the namespace": {
+			after: http.MethodDelete, byNamespace: true, want: []string{"namespace ml has the UID other-uid, and had ml-uid"},
+		},
+		"after a deletion with a conflict": {after: http.MethodDelete, isRefused: true, want: []string{moved, "nothing was changed"}},
+		"after a creation without quota": {
+			after: http.MethodPost, isRefused: true, want: []string{"cannot create the new job", "cannot create the old one again", moved, "backup.yaml"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := dispatchtest.NewServer(t)
+			known := map[string]string{metav1.NamespaceSystem: "c-uid"}
+			other := map[string]string{metav1.NamespaceSystem: "other-uid"}
+			if tt.byNamespace {
+				known, other = map[string]string{"ml": "ml-uid"}, map[string]string{"ml": "other-uid"}
+			}
+			server.SetNamespaces(known)
+			jobs := delegation.Job().Resource
+			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+			var mu sync.Mutex
+			hasMoved := false
+			var created []string
+			server.SetBefore(func(r *http.Request) *apierrors.StatusError {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case hasMoved && r.Method == http.MethodPost:
+					created = append(created, r.URL.Path)
+				case hasMoved && strings.HasSuffix(r.URL.Path, "/jobs/small"):
+					return cluster404()
+				case r.Method == tt.after && tt.isRefused && !hasMoved:
+					hasMoved = true
+					server.SetNamespaces(other)
+					if tt.after == http.MethodDelete {
+						return apierrors.NewConflict(jobs.GroupResource(), "small", errors.New("no"))
+					}
+					return ownQuota
+				}
+				return nil
+			})
+			server.After = func(r *http.Request) *apierrors.StatusError {
+				mu.Lock()
+				defer mu.Unlock()
+				switch {
+				case r.Method == tt.after && !hasMoved:
+					hasMoved = true
+					server.SetNamespaces(other)
+				case hasMoved && tt.isBack && strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"):
+					hasMoved = false
+					tt.after = ""
+					server.SetNamespaces(known)
+				}
+				return nil
+			}
+			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: time.Second, CreationTimeout: time.Second, Backup: "backup.yaml"}
+			if tt.isBack {
+				r.DeletionTimeout = 20 * time.Second
+			}
+			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+			assert.NilError(t, err)
+			_, err = r.Run(t.Context(), replacement)
+			mu.Lock()
+			defer mu.Unlock()
+			assert.Equal(t, len(created), 0, "it was created on another cluster: %v, %v", created, err)
+			live := server.Get(jobs, "ml", "small")
+			if len(tt.want) == 0 {
+				assert.NilError(t, err)
+				assert.Assert(t, live != nil && live.GetUID() != old.GetUID())
+				return
+			}
+			for _, want := range tt.want {
+				assert.ErrorContains(t, err, want)
+			}
+			assert.Equal(t, live != nil, tt.after == http.MethodDelete && tt.isRefused)
+		})
+	}
+}
+
+// TestCheckIdentifies checks that Check reads what identifies the cluster if kube-system is not readable.
+func TestCheckIdentifies(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+	r := &recreate.Runner{Cluster: server.Cluster(t, "c")}
+	server.SetNamespaces(map[string]string{"ml": "ml-uid"})
+	p, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+	assert.NilError(t, err)
+	assert.NilError(t, r.Check(t.Context(), p))
+	assert.Equal(t, r.Cluster.Identity().Namespaces["ml"], "ml-uid")
+}
+
+// cluster404 is the 404 of an API server for the old Job.
+func cluster404() *apierrors.StatusError {
+	return apierrors.NewNotFound(delegation.Job().Resource.GroupResource(), "small")
+}
