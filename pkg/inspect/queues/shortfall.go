@@ -37,7 +37,10 @@ func NewFinder(v *inspect.Inventory) *Finder {
 
 // Shortfalls returns the shortfalls of a LocalQueue of a manager. It returns
 // none if something is unknown: the queues of any worker, or what they could
-// borrow.
+// borrow. A worker without the LocalQueue or its ClusterQueue may get any
+// quota, and other findings report it. A stopped queue counts, as it does for
+// Kueue (kueue: pkg/controller/admissionchecks/multikueue/clusterqueue.go): it
+// may be resumed, and its quota remains.
 func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Shortfall {
 	c := clusterOf(s.inventory, manager, s.known)
 	if c == nil || c.facts.Gaps[inspect.PartQueues] != nil {
@@ -60,8 +63,11 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 			continue
 		}
 		counted, all.Clusters = append(counted, worker), append(all.Clusters, name)
-		// A stopped queue counts: it may be resumed, and its quota remains.
-		for _, r := range worker.behind([]*kueue.LocalQueue{local}, n.Name) {
+		behind := worker.behind([]*kueue.LocalQueue{local}, n.Name)
+		if len(behind) == 0 {
+			return nil
+		}
+		for _, r := range behind {
 			q := r.node
 			if q.Parent != nil || len(q.Resources()) == 0 {
 				// It may have more than its own quota.

@@ -113,6 +113,10 @@ func parityCases() []testCase {
 		{name: "too much", code: "JM406", base: base, fires: true, edits: []edit{quotaOf("kwok-mgr", "cpu", "100000")}},
 		{name: "uncovered", code: "JM406", base: base, fires: true, edits: []edit{quotaOf("kwok-mgr", "example.com/gpu", "8")}},
 		{name: "no more than together", code: "JM406", base: base, edits: []edit{quotaOf("kwok-mgr", "cpu", "8"), quotaOf("kwok-w1", "cpu", "4"), quotaOf("kwok-w2", "cpu", "4")}},
+		{name: "stopped on a worker", code: "JM406", base: base, edits: []edit{
+			quotaOf("kwok-mgr", "cpu", "8"), quotaOf("kwok-w1", "cpu", "4"), quotaOf("kwok-w2", "cpu", "4"), patch("kwok-w2", "ClusterQueue/cluster-queue", stop),
+		}},
+		{name: "a worker lacks the LocalQueue", code: "JM406", base: base, edits: []edit{quotaOf("kwok-mgr", "cpu", "100000"), remove("kwok-w1", "LocalQueue/default/user-queue")}},
 		{name: "missing", code: "JM407", base: base, fires: true, edits: []edit{class("kwok-mgr", "10"), class("kwok-w1", "10"), otherClass}},
 		{name: "other value", code: "JM407", base: base, fires: true, edits: []edit{class("kwok-mgr", "10"), class("kwok-w1", "10"), class("kwok-w2", "11")}},
 		{name: "equal", code: "JM407", base: base, edits: []edit{class("kwok-mgr", "10"), class("kwok-w1", "10"), class("kwok-w2", "10")}},

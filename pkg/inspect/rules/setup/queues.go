@@ -193,10 +193,7 @@ func quotaBeyondWorkers() view.Rule {
 				for _, q := range all {
 					for _, s := range finder.Shortfalls(l.Manager, q.Local.Namespace, q.Local.Name) {
 						key := view.QuotaKey(l.Manager, s.Queue.Name, s.Resource)
-						// If a worker lacks the queue, JM401 or JM402 reports
-						// that.
-						isWhole := len(s.Behind) == len(s.Clusters)
-						if !isKnown[key] && isWhole && s.Nominal > s.Total {
+						if !isKnown[key] && s.Nominal > s.Total {
 							isKnown[key] = true
 							reportExcess(v, l.Manager, &s)
 						}
