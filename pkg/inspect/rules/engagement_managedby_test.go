@@ -47,3 +47,25 @@ func TestMistypedMultiKueue(t *testing.T) {
 		assert.Equal(t, strings.HasPrefix(remedies[0], "for its owner "+owner+", remove it from the queue"), !isTypo, remedies[0])
 	}
 }
+
+// TestReservedOwnerInMultiKueue checks that the finding about a Job that MultiKueue rejects quotes the value that is
+// reserved for the built-in controller. Kueue's webhook replaces it only at creation.
+func TestReservedOwnerInMultiKueue(t *testing.T) {
+	reserved := patch("kwok-mgr", "Job/default/train", `{spec: {managedBy: kubernetes.io/job-controller}}`)
+	late := patch("kwok-mgr", "Job/default/late", `{spec: {managedBy: kubernetes.io/job-controller}}`)
+	old := patch("kwok-mgr", "Job/default/train", `{spec: {managedBy: null}}`)
+	rule, _ := rules.ByCode("JM012")
+	for base, tt := range map[string]struct {
+		edits []edit
+		want  string
+	}{
+		"managed-by-missing":                {[]edit{reserved}, "will never run: managedBy is kubernetes.io/job-controller, and MultiKueue rejected it"},
+		"localqueue-drained-and-a-late-job": {[]edit{late}, "will never run: its queue uses MultiKueue, but managedBy is kubernetes.io/job-controller"},
+	} {
+		found := judge(t, testCase{base: base, edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1, base)
+		assert.Equal(t, found[0].Predicate(), tt.want)
+	}
+	found := judge(t, testCase{base: "managed-by-missing", edits: []edit{old}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, found[0].Predicate(), "will never run: managedBy is not set, and MultiKueue rejected it")
+}

@@ -50,7 +50,7 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	}
 	s.Message = "MultiKueue rejected it: managedBy is not " + string(delegation.MultiKueue)
 	if j.ManagedBy.IsBuiltIn() {
-		s.Message = "it will never run: managedBy is not set, and MultiKueue rejected it"
+		s.Message = "it will never run: managedBy " + quote.OwnerValue(j) + ", and MultiKueue rejected it"
 	}
 	give := advice.GiveTo(j, delegation.MultiKueue)
 	if r.workload.Spec.QueueName != "" && advice.CanRecreate(j, delegation.MultiKueue) && j.Controller == nil && !advice.CanChangeOwner(j) {
@@ -61,7 +61,7 @@ func reportManagedByMissing(v *view.View, r rejection) {
 		give += ", and then " + r.recreateCommand().Prose()
 	}
 	s.Remedy = giveOrLeave(j, give)
-	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && err == nil && parsed.LessThan(version.MustParseGeneric(view.FirstWithManagedBy)) {
+	if parsed, err := version.ParseGeneric(server); j.Row().IsJob() && !j.NamesBuiltIn && err == nil && parsed.LessThan(version.MustParseGeneric(view.FirstWithManagedBy)) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: the API server is %s; before 1.32 it drops spec.managedBy unless the feature gate JobManagedBy is on", r.manager.Context, server))
 		s.Remedy = command.Say("upgrade %s to Kubernetes 1.32 or later, then %s", r.manager.Context, s.Remedy)
 	}
@@ -80,7 +80,7 @@ func hasLeftQueue(j *inspect.Job) bool {
 // then.
 func addFieldMissing(f *inspect.Facts, j *inspect.Job, s *view.Sighting) {
 	kind := f.KindOf(j)
-	if !kind.WithoutField || !j.ManagedBy.IsBuiltIn() {
+	if !kind.WithoutField || !j.ManagedBy.IsBuiltIn() || j.NamesBuiltIn {
 		return
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s of %s has no %s, by its schema: the API server drops what is written there",
@@ -167,7 +167,7 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) view.Sigh
 		Remedy: giveOrLeave(j, advice.GiveTo(j, delegation.MultiKueue)),
 	}
 	if j.ManagedBy.IsBuiltIn() {
-		s.Message = "it will never run: its queue uses MultiKueue, but managedBy is not set"
+		s.Message = "it will never run: its queue uses MultiKueue, but managedBy " + quote.OwnerValue(j)
 	}
 	if wait, held := view.HoldOf(w); held {
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(f, w, wait.Condition))

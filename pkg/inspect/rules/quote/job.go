@@ -67,14 +67,18 @@ func OwnerField(row delegation.Kind) string {
 
 // Owner quotes the owner of an object.
 func Owner(j *inspect.Job) string {
-	value := "is " + string(j.ManagedBy)
+	return fmt.Sprintf("%s: %s of %s %s", j.Context, OwnerFieldOf(j), view.Of(j).String(), OwnerValue(j))
+}
+
+// OwnerValue returns what the field is that names the owner of an object: "is X", or "is not set".
+func OwnerValue(j *inspect.Job) string {
 	switch {
 	case j.NamesBuiltIn:
-		value = "is " + j.Row().Reserved
+		return "is " + j.Row().Reserved
 	case j.ManagedBy.IsBuiltIn():
-		value = "is not set"
+		return "is not set"
 	}
-	return fmt.Sprintf("%s: %s of %s %s", j.Context, OwnerFieldOf(j), view.Of(j).String(), value)
+	return "is " + string(j.ManagedBy)
 }
 
 // TTL quotes the TTL of an object that has one.
