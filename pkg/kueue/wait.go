@@ -258,13 +258,16 @@ func (w *Wait) Text() string {
 		return fmt.Sprintf(queueTexts()[w.Reason], w.Queue)
 	case w.isForCheck():
 		return w.checkText(text)
-	case w.Requeue != nil && w.Requeue.At != nil:
+	case w.HasKnownEnd():
 		return w.backoffText()
 	case w.Message != "" && !strings.HasPrefix(w.Message, bypassPrefix) && slices.Contains(quotedReasons(), w.Reason):
 		return w.quote(text)
 	}
 	return text
 }
+
+// HasKnownEnd reports whether it is known when Kueue queues the Workload again. Text says when.
+func (w *Wait) HasKnownEnd() bool { return w.Requeue != nil && w.Requeue.At != nil }
 
 // backoffText describes a backoff whose end is known.
 func (w *Wait) backoffText() string {

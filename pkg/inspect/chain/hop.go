@@ -92,7 +92,7 @@ func WorkloadHop(f *inspect.Facts, w *kueue.Workload) inspect.Hop {
 	case !w.IsActive():
 		return by("Deactivated", inspect.HealthBad, stop, ReasonAndMessage(stop))
 	case w.Is(kueue.Evicted):
-		return by(kueue.Evicted, inspect.HealthWaiting, stop, ReasonAndMessage(stop))
+		return by(kueue.Evicted, inspect.HealthWaiting, stop, evictionMessage(w))
 	case w.Is(kueue.Admitted):
 		return by(kueue.Admitted, inspect.HealthOK, w.Condition(kueue.Admitted), podsMessage(w))
 	case w.Is(kueue.QuotaReserved):
@@ -104,6 +104,15 @@ func WorkloadHop(f *inspect.Facts, w *kueue.Workload) inspect.Hop {
 		return by("Pending", inspect.HealthWaiting, nil, unreportedReason(f, w))
 	}
 	return by("Pending", inspect.HealthWaiting, quota, ReasonAndMessage(quota))
+}
+
+// evictionMessage returns why a Workload was evicted, and when Kueue queues it again, if that is known.
+func evictionMessage(w *kueue.Workload) string {
+	message := ReasonAndMessage(w.Stop())
+	if wait := w.Waiting(); wait.HasKnownEnd() {
+		message += "; " + wait.Text()
+	}
+	return message
 }
 
 // unreportedReason explains a Workload without a QuotaReserved condition.

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,4 +40,18 @@ func TestWorkloadHopOfADeactivation(t *testing.T) {
 		assert.Equal(t, hop.Message, "MaximumExecutionTimeExceeded: too long")
 		assert.Equal(t, hop.Since.Unix(), int64(60))
 	}
+}
+
+// TestWorkloadHopInBackoff checks that the step of an evicted Workload says when Kueue queues it again: the
+// answer for its mirror quotes that.
+func TestWorkloadHopInBackoff(t *testing.T) {
+	w := &kueue.Workload{}
+	w.Status.Conditions = []metav1.Condition{
+		{Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending"},
+		{Type: kueue.Evicted, Status: metav1.ConditionTrue, Reason: "PodsReadyTimeout", Message: "Exceeded the PodsReady timeout"},
+	}
+	assert.Equal(t, WorkloadHop(&inspect.Facts{}, w).Message, "PodsReadyTimeout: Exceeded the PodsReady timeout")
+	at := metav1.Date(2026, 1, 1, 0, 4, 0, 0, time.UTC)
+	w.Status.Requeue = &kueue.RequeueState{At: &at}
+	assert.Equal(t, WorkloadHop(&inspect.Facts{}, w).Message, "PodsReadyTimeout: Exceeded the PodsReady timeout; waits until 2026-01-01 00:04:00Z, when Kueue queues it again")
 }

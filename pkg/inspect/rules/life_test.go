@@ -139,6 +139,20 @@ func TestRestartsAreOver(t *testing.T) {
 	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }
 
+// TestRestartsWaitForBackoff checks that the finding about a Job that was often evicted says when Kueue queues
+// it again.
+func TestRestartsWaitForBackoff(t *testing.T) {
+	evicted := patch(mgr, workload, `{status: {admission: null, clusterName: null, requeueState: {count: 4, requeueAt: "2026-11-20T23:59:00Z"},
+		admissionChecks: [{name: multikueue, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}], `+
+		withConditions(condition("QuotaReserved", "False", "Pending", "Exceeded the PodsReady timeout"), condition("Evicted", "True", "PodsReadyTimeout", "Exceeded the PodsReady timeout"),
+			condition("Requeued", "False", "PodsReadyTimeout", ""))+`}}`)
+	rule, _ := rules.ByCode("JM127")
+	v := testCase{base: recordedRunning, edits: []edit{evicted, remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload)}}.make(t)
+	findings := judge(t, v, []rules.Rule{rule}, 0)
+	assert.Equal(t, len(findings), 1)
+	assert.Assert(t, strings.HasSuffix(findings[0].Message, "; waits until 2026-11-20 23:59:00Z, when Kueue queues it again (eviction 4)"), findings[0].Message)
+}
+
 // TestDeletionNamesWorker checks that a finding about the deletion of a mirror names the worker, since
 // its name is also that of the origin.
 func TestDeletionNamesWorker(t *testing.T) {

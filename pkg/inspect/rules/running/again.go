@@ -86,6 +86,12 @@ func describeRestarts(v *view.View, s view.Submission, n int32) view.Sighting {
 			}
 		}
 	}
+	// Kueue tries again by itself.
+	wait := w.Waiting()
+	sighting.MayPass = wait.IsTransient()
+	if wait.HasKnownEnd() {
+		sighting.Message += "; " + wait.Text()
+	}
 	quote.AddPreemption(v, s, &sighting)
 	return sighting
 }
