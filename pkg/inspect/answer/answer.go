@@ -180,6 +180,9 @@ func (q *Question) explain(a *Answer) {
 		case f.Code == unattended && !a.isExplainedBy(f):
 			// The fixes continue the dispatch.
 			a.Message = strings.TrimSpace(a.Message + " No dispatcher copies its status.")
+		case f.Code == rejectedLeftovers && a.Reason == inspect.ReasonAdmissionCheck:
+			// The rejection explains the Job, with its reason. The finding is about what remains.
+			a.Message = strings.TrimSpace(a.Message + " Its copies remain on the workers.")
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
@@ -248,21 +251,6 @@ func (q *Question) reasonOf(f *inspect.Finding) string {
 	}
 	return message
 }
-
-// The codes about an unknown owner, which have their own reasons.
-const (
-	unknownOwner  = "JM014"
-	mistypedOwner = "JM102"
-)
-
-// mirrorGone is the code of a Job whose mirror certainly no longer exists.
-const mirrorGone = "JM105"
-
-// unattended is the code of a Job whose status no dispatcher copies.
-const unattended = "JM201"
-
-// changedJob is the code of a Job that was changed in a way that Kueue cannot follow.
-const changedJob = "JM125"
 
 // take makes a finding the reason of the answer. names keep their case at its start.
 func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {

@@ -66,3 +66,24 @@ func isAboutRoom(code string) bool {
 // HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, on LimitRanges, or on
 // the ResourceFlavors that an inactive ClusterQueue lacks.
 func HasQuotaFixes(code string) bool { return isAboutRoom(code) || code == "JM128" }
+
+// The codes about an unknown owner, which have their own reasons.
+const (
+	unknownOwner  = "JM014"
+	mistypedOwner = "JM102"
+)
+
+// mirrorGone is the code of a Job whose mirror certainly no longer exists.
+const mirrorGone = "JM105"
+
+// unattended is the code of a Job whose status no dispatcher copies.
+const unattended = "JM201"
+
+// rejectedLeftovers is the code of a Job that MultiKueue rejected, and whose copies remain on workers.
+const rejectedLeftovers = "JM058"
+
+// changedJob is the code of a Job that was changed in a way that Kueue cannot follow.
+const changedJob = "JM125"
+
+// ignoredByOwner is the code of a Job that its owner has not picked up.
+const ignoredByOwner = "JM101"
