@@ -180,6 +180,8 @@ func (q *Question) explain(a *Answer) {
 		case f.Code == unattended && !a.isExplainedBy(f):
 			// The fixes continue the dispatch.
 			a.Message = strings.TrimSpace(a.Message + " No dispatcher copies its status.")
+		case f.Code == ignoredByOwner && q.isNeverDispatched():
+			// The answer says why no cluster can take it.
 		case f.Code == rejectedLeftovers && a.Reason == inspect.ReasonAdmissionCheck:
 			// The rejection explains the Job, with its reason. The finding is about what remains.
 			a.Message = strings.TrimSpace(a.Message + " Its copies remain on the workers.")

@@ -12,6 +12,7 @@ import (
 // usePlacements gives findings what the placements know better: which LimitRange or nodes refuse the Pods.
 func (q *Question) usePlacements(findings []inspect.Finding) {
 	q.nameLimits(findings)
+	q.withoutDispatch(findings)
 	for i := range findings {
 		f := &findings[i]
 		if f.Code != podsMissing || !q.isAboutPair(f) {

@@ -47,51 +47,6 @@ func (q *Question) waiting() Answer {
 	return q.withoutMirror()
 }
 
-// undispatched returns the answer for a Job that this plugin must dispatch. If its status was written, it
-// was dispatched before.
-func (q *Question) undispatched(to string) Answer {
-	o := q.Pair.Origin
-	a := Answer{
-		State: inspect.StateWaiting, Reason: inspect.ReasonUndispatched, Message: "It was not dispatched to a cluster yet.",
-		Fixes: []command.Fix{{Text: "dispatch it", Command: q.words(command.PluginFor(o.Row(), "dispatch", o.Context, o.Namespace, o.Name).With("--to", to))}},
-	}
-	lease, known := q.Inventory.Facts(o.Context).LeaseOf(o)
-	isHeld := q.Inventory.IsHeld(o.Context, lease)
-	if o.StartTime == nil && !isHeld {
-		a.Unchecked = unreadOf(q.Trace.Placements)
-		return a
-	}
-	unseen := q.unseen("mirror of " + o.Namespace + "/" + o.Name)
-	a.Message = "The mirror is gone"
-	switch {
-	case o.StartTime == nil:
-		a.Message = "It has no mirror yet"
-	case len(unseen) > 0:
-		a.Message = "The mirror is gone or unread"
-	}
-	a.Fixes[0].Text = "dispatch it again"
-	switch {
-	case isHeld:
-		a.Message += fmt.Sprintf("; %s holds its Lease.", lease.Holder)
-		a.Fixes = nil
-	case known && len(unseen) == 0:
-		a.State, a.Message = inspect.StateBlocked, a.Message+", and no dispatcher holds its Lease."
-	case known:
-		a.State, a.Message = inspect.StateUnknown, a.Message+", and no dispatcher holds its Lease."
-	default:
-		a.State, a.Message = inspect.StateUnknown, a.Message+"."
-	}
-	if o.StartTime != nil {
-		a.Reason = inspect.ReasonNoMirror
-	}
-	if len(unseen) > 0 {
-		// The mirror may run there.
-		a.Fixes = nil
-	}
-	a.addUnread(unseen)
-	return a
-}
-
 // withoutMirror returns the answer if no mirror was found, and nothing
 // explains that.
 func (q *Question) withoutMirror() Answer {
