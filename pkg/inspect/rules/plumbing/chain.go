@@ -194,7 +194,7 @@ func reportPartly(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 		return
 	}
 	u, ok := unusableOf(v, f, c)
-	if !ok || len(u.names()) == 0 || u.areReported() {
+	if !ok || len(u.names()) == 0 || u.areReported() || u.areConnecting(v, f) {
 		return
 	}
 	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)

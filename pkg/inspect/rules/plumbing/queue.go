@@ -46,7 +46,8 @@ func reportInactiveCheck(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck
 		return
 	}
 	u, known := unusableOf(v, f, c)
-	if known && len(u.names()) > 0 && u.areReported() {
+	if known && len(u.names()) > 0 && (u.areReported() || u.areConnecting(v, f)) {
+		// The clusters are reported.
 		return
 	}
 	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)

@@ -53,7 +53,12 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 				s.Evidence = append(s.Evidence, quote.Condition(view.OfKueue(f, "ClusterQueue", "", q.Name), active))
 			}
 		}
-		if !slices.ContainsFunc(queues, names(c)) || a.IsAtWork() {
+		switch {
+		case isYoung(v, f, c.CreationTimestamp) && meantController(c) == "":
+			s.Severity = inspect.Info
+			s.Message = fmt.Sprintf("%s has not written the status of AdmissionCheck %s yet, which is %s old", c.Spec.ControllerName, c.Name, ageOf(v, f, c.CreationTimestamp))
+			s.Remedy = command.Say("wait a minute; if it remains, %s", s.Remedy)
+		case !slices.ContainsFunc(queues, names(c)), a.IsAtWork():
 			s.Severity = inspect.Warning
 		}
 		v.Report(s)
@@ -143,12 +148,19 @@ func reportUnservedClusters(v *view.View, f *inspect.Facts) {
 		awaited := v.Awaits(liveness.PendingAction{
 			Actor: liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}, Duty: liveness.DutyServe, Subject: c.Name,
 		}, f.Context, c.CreationTimestamp.Time)
-		v.Report(view.Sighting{
+		s := view.Sighting{
 			Object: o, Since: c.CreationTimestamp.Time, Jobs: jobsDependingOn(v, f, c.Name), Awaits: awaited,
 			Message:  fmt.Sprintf("no controller connects to MultiKueueCluster %s: its status was never written", c.Name),
 			Evidence: []string{fmt.Sprintf("%s: %s, created %s, has no condition Active", f.Context, o.String(), quote.Time(c.CreationTimestamp))},
 			Remedy:   command.Say("check that Kueue runs, with the feature gate MultiKueue on: %s", kueue.ShowPods(f.Context)),
-		})
+		}
+		if isYoung(v, f, c.CreationTimestamp) {
+			// A busy Kueue is no other problem.
+			s.Severity, s.Awaits, s.MayPass = inspect.Info, nil, true
+			s.Message = fmt.Sprintf("Kueue still connects to MultiKueueCluster %s, which is %s old", c.Name, ageOf(v, f, c.CreationTimestamp))
+			s.Remedy = command.Say("wait a minute; if it remains, %s", s.Remedy)
+		}
+		v.Report(s)
 	}
 }
 
