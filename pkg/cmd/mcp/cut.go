@@ -25,20 +25,25 @@ type cutReport struct {
 // truncation describes what a document lacks, and how to get it.
 type truncation struct {
 	Parts []cutReport `json:"parts"`
-	Hint  string      `json:"hint"`
+	// ShortenedTexts is the number of texts that were too long.
+	ShortenedTexts int    `json:"shortenedTexts,omitempty"`
+	Hint           string `json:"hint"`
 }
 
 // text returns the truncation in words.
 func (t *truncation) text() string {
 	var parts []string
+	if t.ShortenedTexts > 0 {
+		parts = append(parts, fmt.Sprintf("%d long texts shortened", t.ShortenedTexts))
+	}
 	for _, p := range t.Parts {
 		parts = append(parts, fmt.Sprintf("%d of %d %s left out", p.Omitted, p.Total, p.Field))
 	}
 	return "Truncated: " + strings.Join(parts, ", ") + ". " + t.Hint
 }
 
-// cut shortens the lists of a document, the first part first, until it has at most limit bytes
-// with its statement of what is missing. It returns nil for a document that was small enough.
+// cut shortens long texts and then the lists of a document, the first part first, until it has at most
+// limit bytes with its statement of what is missing. It returns nil for a document that was small enough.
 func cut(document []byte, parts []cutPart, limit int, hint string) ([]byte, *truncation, error) {
 	if len(document) <= limit {
 		return document, nil, nil
@@ -49,9 +54,11 @@ func cut(document []byte, parts []cutPart, limit int, hint string) ([]byte, *tru
 	if err := decoder.Decode(&content); err != nil {
 		return nil, nil, err
 	}
-	missing := &truncation{Parts: []cutReport{}, Hint: hint}
+	texts := longTexts{limit: textLimit(limit), parts: parts}
+	texts.shorten(content, nil)
+	missing := &truncation{Parts: []cutReport{}, ShortenedTexts: texts.shortened, Hint: hint}
+	content["truncated"] = missing
 	for _, part := range parts {
-		content["truncated"] = missing
 		size, err := sizeOf(content)
 		if err != nil {
 			return nil, nil, err
@@ -137,9 +144,12 @@ func (s *shortening) walk(value any, path []string) error {
 	return nil
 }
 
-// cutText shortens text to whole lines of at most limit bytes, and adds the number of missing
-// lines.
+// cutText shortens text to at most limit bytes: long lines, and then whole lines, whose number it adds.
 func cutText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	text = shortenLines(text, textLimit(limit))
 	if len(text) <= limit {
 		return text
 	}

@@ -62,7 +62,8 @@ func truncationSchema() map[string]any {
 			"parts": map[string]any{"type": typeArray, "items": map[string]any{
 				"type": "object", "properties": map[string]any{"field": text, "omitted": count, "total": count},
 			}},
-			"hint": text,
+			"shortenedTexts": count,
+			"hint":           text,
 		},
 	}
 }
