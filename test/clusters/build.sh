@@ -1,5 +1,16 @@
-# build.sh is read by scripts that install programs from Go modules of this repository.
+# build.sh is read by scripts that install programs from Go modules of this repository, with
+# their arguments: [-q] DIR. It sets $here, the folder of the script, and $dir, and makes DIR.
 # What it builds is kept in the user's cache folder, a folder for every state of a module.
+
+ask=no
+[ "${1:-}" != -q ] || { ask=yes; shift; }
+dir=${1:?usage: $usage}
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+
+# answer PROGRAM ends install.sh -q: with 1 if the program is still to be built.
+answer() { [ "$ask" = no ] || { [ -x "$1" ] && exit 0 || exit 1; }; }
 
 # link TARGET NAME puts a link into $dir.
 link() { ln -sfn "$1" "$dir/$2"; }
@@ -38,6 +49,7 @@ progress() {
 # are built beside the place where they are looked for, and the last one is put there
 # last: where that is, all are, and whole.
 build() {
+	[ "$ask" = no ] || exit 1
 	cache=$1
 	module=$2
 	what=$3

@@ -8,16 +8,10 @@
 # install.sh -q DIR builds nothing: it ends with 1 if that is still to be done.
 set -eu
 
-ask=no
-[ "${1:-}" != -q ] || { ask=yes; shift; }
-dir=${1:?usage: install.sh [-q] DIR}
-here=$(cd "$(dirname "$0")" && pwd)
+usage="install.sh [-q] DIR"
+. "$(dirname "$0")/build.sh"
+
 source=$here/controlplane
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
-
-. "$here/build.sh"
-
 controlplane="etcd kube-apiserver kube-controller-manager kube-scheduler"
 others="kubectl kwok kwokctl"
 
@@ -55,7 +49,7 @@ if [ "$found_all" = yes ]; then
 fi
 
 cache=$(cache_of controlplane "$source" "$source"/*.go "$source"/kubectl/*.go)
-[ "$ask" = no ] || { [ -x "$cache/kwokctl" ] && exit 0 || exit 1; }
+answer "$cache/kwokctl"
 if [ ! -x "$cache/kwokctl" ]; then
 	version=$(sed -n 's/^.*k8s\.io\/kubernetes v/v/p' "$source/go.mod")
 	minor=${version#v1.}

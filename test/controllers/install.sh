@@ -7,14 +7,10 @@
 # after Kueue, 45 of 892 packages are compiled (half a minute of computing; two for the ecosystem).
 set -eu
 
-dir=${1:?usage: install.sh DIR [ecosystem]}
-here=$(cd "$(dirname "$0")" && pwd)
+usage="install.sh DIR [ecosystem]"
+. "$(dirname "$0")/../clusters/build.sh"
+
 source=$here/manager
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
-
-. "$here/../clusters/build.sh"
-
 # manifests PROJECT MODULE WEBHOOKS CRDS... copies the definitions and the webhooks that a module has
 # in these places; WEBHOOKS is - for none.
 manifests() {
@@ -53,7 +49,7 @@ ecosystem)
 	fi
 	;;
 *)
-	echo "usage: install.sh DIR [ecosystem]" >&2
+	echo "usage: $usage" >&2
 	exit 2
 	;;
 esac

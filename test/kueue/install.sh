@@ -7,16 +7,11 @@
 # install.sh -q builds nothing: it ends with 1 if that is still to be done.
 set -eu
 
-ask=no
-[ "${1:-}" != -q ] || { ask=yes; shift; }
-dir=${1:?usage: install.sh [-q] DIR VERSION...}
-shift
-first=${1:?usage: install.sh [-q] DIR VERSION...}
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
+usage="install.sh [-q] DIR VERSION..."
+. "$(dirname "$0")/../clusters/build.sh"
 
-. "$here/../clusters/build.sh"
+shift
+first=${1:?usage: $usage}
 
 for version in "$@"; do
 	cache=${XDG_CACHE_HOME:-${HOME:?HOME or XDG_CACHE_HOME has to be set}/.cache}/kubectl-jobmanagedby/kueue-$version-$(cksum <"$here/install.sh" | tr ' ' -)

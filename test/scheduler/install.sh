@@ -7,17 +7,11 @@
 # install.sh -q builds nothing: it ends with 1 if that is still to be done.
 set -eu
 
-ask=no
-[ "${1:-}" != -q ] || { ask=yes; shift; }
-dir=${1:?usage: install.sh [-q] DIR}
-here=$(cd "$(dirname "$0")" && pwd)
+usage="install.sh [-q] DIR"
+. "$(dirname "$0")/../clusters/build.sh"
+
 source=$here/oracle
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
-
-. "$here/../clusters/build.sh"
-
 cache=$(cache_of scheduler "$source" "$source"/*.go)
-[ "$ask" = no ] || { [ -x "$cache/oracle" ] && exit 0 || exit 1; }
+answer "$cache/oracle"
 [ -x "$cache/oracle" ] || build "$cache" "$source" "Kueue's scheduler, which tests compare placements with" "" .
 link "$cache/oracle" oracle

@@ -5,11 +5,10 @@
 # (each some 7 minutes of computing).
 set -eu
 
-all=${1:?usage: install.sh DIR}
-here=$(cd "$(dirname "$0")" && pwd)
+usage="install.sh DIR"
+. "$(dirname "$0")/../build.sh"
 
-. "$here/../build.sh"
-
+all=$dir
 for source in "$here"/v*; do (
 	version=$(basename "$source")
 	mkdir -p "$all/$version"

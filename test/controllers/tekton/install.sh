@@ -6,12 +6,8 @@
 # all others here, so most of its 1569 packages are compiled (12 minutes of computing).
 set -eu
 
-dir=${1:?usage: install.sh DIR}
-here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$dir"
-dir=$(cd "$dir" && pwd)
-
-. "$here/../../clusters/build.sh"
+usage="install.sh DIR"
+. "$(dirname "$0")/../../clusters/build.sh"
 
 cache=$(cache_of tekton "$here" "$here"/*.go "$here/install.sh")
 if [ ! -x "$cache/tekton" ]; then
