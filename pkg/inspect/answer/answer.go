@@ -132,6 +132,10 @@ func (q *Question) Answer() Answer {
 	a.Message = strings.TrimSpace(a.Message + " " + a.unknownOrigin)
 	q.addOwnPreemption(&a)
 	q.addFixes(&a)
+	if o != nil && o.IsPart() && a.isFine() {
+		// Its message names the object that made it.
+		a.Fixes, a.Remedy = nil, ""
+	}
 	if a.Since == nil && o != nil {
 		a.Since = q.since(o, a.State)
 	}

@@ -85,6 +85,12 @@ func partOf(a *Answer, j *inspect.Job) {
 	}
 }
 
+// isFine reports whether a Job runs or has completed, and nothing is wrong with it.
+func (a *Answer) isFine() bool {
+	hasNoReason := a.Reason == inspect.ReasonNone || a.Reason == inspect.ReasonBuiltIn
+	return hasNoReason && (a.State == inspect.StateRunning || a.State == inspect.StateComplete)
+}
+
 // isWithoutReady reports whether a Job has Pods of which none is ready.
 func isWithoutReady(j *inspect.Job) bool { return j.Active > 0 && j.Ready != nil && *j.Ready == 0 }
 

@@ -8,22 +8,26 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // TestParts checks that in every state, a Job that a JobSet created points to
-// the JobSet, and no fix resumes it.
+// the JobSet, and no fix resumes it. A Job without a problem has no fix.
 func TestParts(t *testing.T) {
+	check := []command.Fix{{Text: "check its JobSet", Command: command.Words("kubectl jobs-managedby trace jobset/train -n ml --all-contexts")}}
 	for name, tt := range map[string]struct {
 		status    delegation.Status
 		suspended bool
 		message   string
+		fixes     []command.Fix
 	}{
-		"running":   {delegation.Running, false, "JobSet train on w created it."},
-		"suspended": {delegation.Suspended, true, "spec.suspend is true. JobSet train on w created it."},
-		"complete":  {delegation.Complete, false, "1/1 completions. JobSet train on w created it."},
-		"failed":    {delegation.Failed, false, "1/1 completions. JobSet train on w created it."},
+		"running":   {delegation.Running, false, "JobSet train on w created it.", []command.Fix{}},
+		"starting":  {delegation.Pending, false, "JobSet train on w created it.", check},
+		"suspended": {delegation.Suspended, true, "spec.suspend is true. JobSet train on w created it.", check},
+		"complete":  {delegation.Complete, false, "1/1 completions. JobSet train on w created it.", []command.Fix{}},
+		"failed":    {delegation.Failed, false, "1/1 completions. JobSet train on w created it.", check},
 	} {
 		one := int32(1)
 		j := &inspect.Job{
@@ -34,7 +38,7 @@ func TestParts(t *testing.T) {
 		v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{{Context: "w", Jobs: []*inspect.Job{j}}}, nil)
 		trace := Trace(v, inspect.Pair{Origin: j})
 		assert.Equal(t, trace.Message, tt.message, name)
-		assert.Assert(t, len(trace.Fixes) == 1 && trace.Fixes[0].Text == "check its JobSet", "%s: %+v", name, trace.Fixes)
+		assert.DeepEqual(t, trace.Fixes, tt.fixes)
 	}
 }
 
