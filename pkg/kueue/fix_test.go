@@ -108,7 +108,7 @@ func TestFixes(t *testing.T) {
 		{"ClusterQueue inactive", "{metadata: {name: q}}", "Suspended", "ClusterQueue q is inactive", "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q"},
 		{
 			"namespace", "{metadata: {name: q}, spec: {namespaceSelector: {matchLabels: {team: a}}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
-			"label namespace ml on w1 for ClusterQueue q: kubectl --context w1 label namespace ml --overwrite team=a",
+			"use another queue or, if namespace ml may use ClusterQueue q, label it on w1 (replaces another value of team): kubectl --context w1 label namespace ml --overwrite team=a",
 		},
 		{
 			"namespace by name", "{metadata: {name: q}, spec: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: default, team: a}}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
@@ -120,7 +120,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"namespace of the name without a label", "{metadata: {name: q}, spec: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: ml, team: a}}}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",
-			"label namespace ml on w1 for ClusterQueue q: kubectl --context w1 label namespace ml --overwrite team=a",
+			"use another queue or, if namespace ml may use ClusterQueue q, label it on w1 (replaces another value of team): kubectl --context w1 label namespace ml --overwrite team=a",
 		},
 		{
 			"no namespace", "{metadata: {name: q}}", "Misconfigured", "workload namespace doesn't match ClusterQueue selector",

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -154,11 +155,13 @@ func (s FixTarget) admitNamespace(name string) command.Fix {
 		}
 		return fixBy(Kubectl(s.Context, "edit", "ClusterQueue", "", name), "%s", text)
 	}
-	label := command.Kubectl(s.Context, "", "label", "namespace", namespace, "--overwrite")
-	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+	label, keys := command.Kubectl(s.Context, "", "label", "namespace", namespace, "--overwrite"), slices.Sorted(maps.Keys(wanted))
+	for _, key := range keys {
 		label = label.With(key + "=" + wanted[key])
 	}
-	return fixBy(label, "label namespace %s on %s for ClusterQueue %s", namespace, s.Context, name)
+	// The selector may exclude the namespace on purpose, and others may use its labels.
+	return fixBy(label, "use another queue or, if namespace %s may use ClusterQueue %s, label it on %s (replaces another value of %s)",
+		namespace, name, s.Context, strings.Join(keys, ", "))
 }
 
 // selectsByName reports whether a selector excludes a namespace by its name, a label that the API server

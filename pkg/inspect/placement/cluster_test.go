@@ -198,7 +198,7 @@ queues:
 queues: [{metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}]
 unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from cohort x: Cohorts are forbidden", ""},
 		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "ClusterQueue q selects no namespace (no namespaceSelector)", "let ClusterQueue q on w select namespace ml: kubectl --context w patch"},
-		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "label namespace ml on w for ClusterQueue q: kubectl --context w label namespace ml --overwrite team=a"},
+		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "use another queue or, if namespace ml may use ClusterQueue q, label it on w (replaces another value of team): kubectl --context w label namespace ml --overwrite team=a"},
 		"this namespace":   {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}") + "labels: {team: a}", pods("1", "cpu: 1"), "fits", "", ""},
 		"cohorts in a cycle": {
 			strings.Replace(simple("4"), "{namespaceSelector", "{cohortName: x, namespaceSelector", 1) + "cohorts: [{metadata: {name: x}, spec: {parentName: y}}, {metadata: {name: y}, spec: {parentName: x}}]", pods("1", "cpu: 1"), "never",
