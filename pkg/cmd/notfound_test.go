@@ -42,11 +42,12 @@ func TestNamesOfOtherKinds(t *testing.T) {
 	assert.Equal(t, out, "No findings in 1 delegated object on 3 clusters\n")
 }
 
-// TestNotFoundWithUnreadContext: with an unread context, the error does not say that no namespace has the Job;
+// TestNotFoundWithUnreadContext: with an unread context, the error does not say that no namespace has the Job,
+// and does not ask for the -n that was given;
 // without any context, check does not say that it read a namespace.
 func TestNotFoundWithUnreadContext(t *testing.T) {
 	_, errOut, _ := run(t, "trace", "nope", "-n", "default", "--from", filepath.Join(recordings, "worker-lost"))
-	assert.Assert(t, strings.Contains(errOut, "not read; name the namespace with -n"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "not read; no namespace on kwok-mgr and kwok-w2 has one"), errOut)
 	out, errOut, code := run(t, "check", "--from", filepath.Join(recordings, "worker-lost"), "--contexts", "kwok-w1")
 	assert.Equal(t, code, util.ExitPartial, out+errOut)
 	assert.Assert(t, strings.HasPrefix(out, "Nothing was checked") && !strings.Contains(errOut, "was read"), out+errOut)

@@ -126,6 +126,8 @@ func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, cont
 		return fmt.Sprintf("namespaces %s have one: choose with -n", strings.Join(namespaces, ", "))
 	case isComplete && areAllContexts:
 		return "no other namespace has one"
+	case isComplete:
+		return fmt.Sprintf("no namespace on %s has one", inspect.And(contexts))
 	}
-	return "name the namespace with -n"
+	return "if it is in another namespace, name that with -n"
 }
