@@ -172,7 +172,7 @@ func writeErrors(w io.Writer, errs []inspect.ContextError, below bool, o TableOp
 	p := palette{o.Color}
 	columns := []column[inspect.ContextError]{
 		{cell: func(e inspect.ContextError) string { return Safe(e.Context) }},
-		{cell: func(e inspect.ContextError) string { return p.bad(string(e.Code)) }},
+		{cell: func(e inspect.ContextError) string { return p.bad(e.Code.Label()) }},
 	}
 	rows, err := newTable(columns, errs, o).layout(0)
 	if err != nil {

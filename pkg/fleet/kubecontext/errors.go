@@ -47,6 +47,15 @@ func Codes() []Code {
 	}
 }
 
+// Label returns the code as tables show it next to the name of a context or an object, which exists even
+// if its server does not serve the API.
+func (c Code) Label() string {
+	if c == CodeNotFound {
+		return "NotServed"
+	}
+	return string(c)
+}
+
 // ConfigError means that a context's entry in the kubeconfig is not usable, so that no request
 // was sent.
 type ConfigError struct{ Err error }

@@ -28,7 +28,7 @@ const (
 func missing(h inspect.Hop, err error, message string) inspect.Hop {
 	if err != nil {
 		e := kubecontext.InContext(h.Context, "", err)
-		h.State, h.Health, h.Message = string(e.Code()), inspect.HealthUnknown, e.Message()
+		h.State, h.Health, h.Message = e.Code().Label(), inspect.HealthUnknown, e.Message()
 		if r := inspect.RefusalOf(err); r != nil {
 			// The output has one fix for all hops, below them.
 			h.Message = r.String()

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -54,4 +56,13 @@ func TestWorkloadHopInBackoff(t *testing.T) {
 	at := metav1.Date(2026, 1, 1, 0, 4, 0, 0, time.UTC)
 	w.Status.Requeue = &kueue.RequeueState{At: &at}
 	assert.Equal(t, WorkloadHop(&inspect.Facts{}, w).Message, "PodsReadyTimeout: Exceeded the PodsReady timeout; waits until 2026-01-01 00:04:00Z, when Kueue queues it again")
+}
+
+// TestMissingHop checks that the state of an object of a kind that its server does not serve is not that of
+// an object that does not exist.
+func TestMissingHop(t *testing.T) {
+	assert.Equal(t, missing(inspect.Hop{}, nil, "does not exist").State, stateNotFound)
+	unserved := missing(inspect.Hop{Context: "w"}, apierrors.NewNotFound(schema.GroupResource{Resource: "cohorts"}, ""), "does not exist")
+	assert.Equal(t, unserved.State, "NotServed")
+	assert.Equal(t, unserved.Health, inspect.HealthUnknown)
 }
