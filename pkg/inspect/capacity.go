@@ -189,9 +189,13 @@ type Blocker struct {
 }
 
 // BlockerOf returns the Workload that a Workload without a QuotaReserved condition waits for; nil
-// if it has the condition, or nothing explains its absence.
+// if it has the condition, nothing explains its absence, or it is not queued yet, as in a backoff. In a
+// StrictFIFO queue it is the first one that Kueue has evaluated: it also shows that Kueue runs.
 func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	if f == nil || f.Kueue == nil || !isInQueue(w) || hasWord(w) {
+		return nil
+	}
+	if wait := w.Waiting(); !wait.Blocks() {
 		return nil
 	}
 	queue := f.clusterQueueOf(w)
@@ -202,7 +206,7 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	var first *kueue.Workload
 	for _, o := range f.Kueue.withNeighbours() {
 		switch {
-		case o == w || !f.isHeldIn(queue, o):
+		case o == w || !f.isHeldIn(queue, o, isStrict):
 		case isStrict && comesBefore(o, w) && (first == nil || comesBefore(o, first)), !isStrict && o.IsLike(w):
 			first = o
 		}
@@ -232,11 +236,14 @@ func hasWord(w *kueue.Workload) bool {
 	return c != nil && c.Reason != kueue.PendingEvaluation
 }
 
-// isHeldIn reports whether a Workload waits for quota in a queue. Others can only wait behind such a
-// Workload.
-func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload) bool {
+// isHeldIn reports whether Kueue has evaluated a Workload of a queue, and others wait with it: those behind it
+// if the queue is strict, equal ones otherwise.
+func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload, isStrict bool) bool {
+	if !isInQueue(w) || !hasWord(w) {
+		return false
+	}
 	wait := w.Waiting()
-	return isInQueue(w) && wait.IsForQuota() && f.clusterQueueOf(w) == queue
+	return (wait.IsForQuota() || isStrict && wait.Blocks()) && f.clusterQueueOf(w) == queue
 }
 
 // clusterQueueOf returns the ClusterQueue of a Workload's LocalQueue, nil if unknown.

@@ -57,3 +57,49 @@ func TestBlockersBeyondTheNamespace(t *testing.T) {
 	f.Namespace, f.Kueue.Neighbours = "", nil
 	assert.Assert(t, f.KnowsBlockers())
 }
+
+// TestBlockersOfStrictQueues checks that a Workload blocks those behind it in a StrictFIFO queue if Kueue has
+// evaluated it and retries it, and that a Workload in a backoff waits for no other.
+func TestBlockersOfStrictQueues(t *testing.T) {
+	const behind, head = 1, 2
+	condition := func(conditionType string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: conditionType, Status: status, Reason: reason, Message: message}
+	}
+	noQuota := func(reason, message string) metav1.Condition {
+		return condition(kueue.QuotaReserved, metav1.ConditionFalse, reason, message)
+	}
+	backoff := []metav1.Condition{
+		noQuota(kueue.PendingEvaluation, "Exceeded the PodsReady timeout"), condition(kueue.Evicted, metav1.ConditionTrue, "PodsReadyTimeout", ""),
+		condition(kueue.Requeued, metav1.ConditionFalse, "PodsReadyTimeout", ""),
+	}
+	full := noQuota(kueue.WaitingForQuota, "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 1 more needed")
+	for name, tt := range map[string]struct {
+		head, behind []metav1.Condition
+		want         bool
+	}{
+		"waits for quota":                   {[]metav1.Condition{full}, nil, true},
+		"breaks a LimitRange":               {[]metav1.Condition{noQuota(kueue.Misconfigured, "resources didn't satisfy LimitRange constraints: above max")}, nil, true},
+		"not evaluated":                     {nil, nil, false},
+		"in a backoff":                      {backoff, nil, false},
+		"gated":                             {[]metav1.Condition{noQuota(kueue.AdmissionGated, "Admission is gated by: example.com/audit")}, nil, false},
+		"the one behind it is in a backoff": {[]metav1.Condition{full}, backoff, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			workload := func(name string, priority int32, conditions []metav1.Condition) *kueue.Workload {
+				w := &kueue.Workload{}
+				w.Namespace, w.Name, w.Spec.QueueName, w.Spec.Priority, w.Status.Conditions = "ml", name, "gpu", &priority, conditions
+				return w
+			}
+			local, queue := &kueue.LocalQueue{}, &kueue.ClusterQueue{}
+			local.Namespace, local.Name, local.Spec.ClusterQueue = "ml", "gpu", "shared"
+			queue.Name, queue.Spec.QueueingStrategy = "shared", kueue.StrictFIFO
+			first, second := workload("head", head, tt.head), workload("behind", behind, tt.behind)
+			f := &inspect.Facts{Kueue: &inspect.KueueFacts{
+				Workloads: []*kueue.Workload{first, second}, LocalQueues: []*kueue.LocalQueue{local}, ClusterQueues: []*kueue.ClusterQueue{queue},
+			}}
+			b := f.BlockerOf(second)
+			assert.Equal(t, b != nil, tt.want)
+			assert.Assert(t, b == nil || b.Workload == first && b.IsHead)
+		})
+	}
+}

@@ -38,9 +38,12 @@ type Claim struct {
 	Holds []FlavorQuantity
 	// Requests is the quota that it waits for, by podset; nil if unknown.
 	Requests []PodSetRequests
-	// Reason and Message say why it has no quota, according to Kueue. They are
-	// "" if Kueue has not reported anything.
+	// Reason and Message are those of QuotaReserved=False. They are "" if Kueue
+	// has not reported anything. Waiting reads them.
 	Reason, Message string
+	// BesidesQuota is why it has no quota if something else decides, such as an
+	// eviction; otherwise nil.
+	BesidesQuota *Wait
 	// Evicted is whether it is about to release what it holds.
 	Evicted bool
 	// Origin is the value of MultiKueue's label: the manager that it came from.
@@ -91,10 +94,12 @@ type ClaimedWorkload struct {
 		MaxSeconds *int32 `json:"maximumExecutionTimeSeconds"`
 	} `json:"spec"`
 	Status struct {
-		Admission   *Admission         `json:"admission"`
-		Conditions  []metav1.Condition `json:"conditions"`
-		PastSeconds *int32             `json:"accumulatedPastExecutionTimeSeconds"`
-		Nominated   []string           `json:"nominatedClusterNames"`
+		Admission       *Admission         `json:"admission"`
+		AdmissionChecks []CheckState       `json:"admissionChecks"`
+		Conditions      []metav1.Condition `json:"conditions"`
+		PastSeconds     *int32             `json:"accumulatedPastExecutionTimeSeconds"`
+		Nominated       []string           `json:"nominatedClusterNames"`
+		Requeue         *RequeueState      `json:"requeueState"`
 		ClaimStatus
 	} `json:"status"`
 }
@@ -140,10 +145,25 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	if quota != nil {
 		c.Reason, c.Message = quota.Reason, quota.Message
 	}
+	c.BesidesQuota = w.besidesQuota()
 	if c.Requests = w.Status.ResourceRequests; c.Requests == nil {
 		c.Requests = w.requestsOfTemplates()
 	}
 	return c
+}
+
+// besidesQuota returns why the Workload has no quota if QuotaReserved does not say so, otherwise nil.
+func (w *ClaimedWorkload) besidesQuota() *Wait {
+	o := Workload{}
+	o.CreationTimestamp = w.Metadata.CreationTimestamp
+	o.Status.AdmissionChecks, o.Status.Conditions, o.Status.Requeue = w.Status.AdmissionChecks, w.Status.Conditions, w.Status.Requeue
+	if _, ok := o.besidesQuota(); !ok {
+		return nil
+	}
+	wait := o.Waiting()
+	// Claims are small.
+	wait.Condition = nil
+	return &wait
 }
 
 // endsBy returns when Kueue ends it at the latest. Its time counts while it

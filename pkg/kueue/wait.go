@@ -200,9 +200,22 @@ func (w *Wait) IsPermanentIn(q *ClusterQueue) bool {
 		!slices.ContainsFunc(w.Lacks, func(l Lack) bool { return l.mayFitAlone() && !q.hasOneFlavor(l.Resource) })
 }
 
+// Blocks reports whether a Workload without quota blocks those behind it in a StrictFIFO queue: Kueue has it
+// there, and retries it until it starts. That includes a Workload that violates a LimitRange, and a preempted
+// one. Kueue keeps others out of the queue, such as those in a backoff, or passes them, such as those whose
+// namespace the ClusterQueue excludes (kueue: pkg/cache/queue/cluster_queue.go, RequeueIfNotPresent and
+// backoffWaitingTimeExpired; docs/reference/scheduling.md#order).
+func (w *Wait) Blocks() bool {
+	switch w.Reason {
+	case ReasonNotEvaluated, ReasonMisconfigured, ReasonPreempted, ReasonPreemptionGated:
+		return true
+	default:
+		return w.IsForQuota()
+	}
+}
+
 // IsForQuota reports whether no flavor of the ClusterQueue takes the
-// Workload, now or ever. Such a Workload blocks a StrictFIFO queue. A
-// Workload with a faulty queue or its own hold does not.
+// Workload, now or ever. It is false for a Workload with a faulty queue or its own hold.
 func (w *Wait) IsForQuota() bool {
 	switch w.Reason {
 	case ReasonQuotaInUse, ReasonPreempting, ReasonOverLimit, ReasonNoTopologyDomain:

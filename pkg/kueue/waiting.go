@@ -27,26 +27,34 @@ func (w *Workload) Waiting() Wait {
 }
 
 func (w *Workload) waiting() Wait {
+	if wait, ok := w.besidesQuota(); ok {
+		return wait
+	}
+	return w.forQuota()
+}
+
+// besidesQuota reads what decides instead of QuotaReserved=False; ok is false if nothing does.
+func (w *Workload) besidesQuota() (wait Wait, ok bool) {
 	if w.Is(Finished) {
-		return waitBy(ReasonFinished, w.Condition(Finished))
+		return waitBy(ReasonFinished, w.Condition(Finished)), true
 	}
 	rejected := w.checksIn(CheckRejected)
 	switch target := w.Condition(DeactivationTarget); {
 	case len(rejected) > 0:
 		wait := waitBy(ReasonCheckRejected, w.Condition(Evicted))
 		wait.Message, wait.Checks, wait.Since = rejected[0].Message, rejected, rejected[0].LastTransitionTime.Time
-		return wait
+		return wait, true
 	case target != nil && target.Status == metav1.ConditionTrue:
-		return waitBy(deactivationBy(target.Reason), target)
+		return waitBy(deactivationBy(target.Reason), target), true
 	case !w.IsActive():
-		return w.deactivated()
+		return w.deactivated(), true
 	case !w.Is(QuotaReserved):
 		return w.withoutQuota()
 	case w.Is(Evicted):
 		// It holds quota until its Pods are gone.
-		return w.evicted()
+		return w.evicted(), true
 	}
-	return w.withQuota()
+	return w.withQuota(), true
 }
 
 // DeactivationTarget is the condition by which Kueue announces that it sets spec.active to
@@ -112,21 +120,22 @@ func (w *Workload) evicted() Wait {
 // preempted is the reason of Evicted if another Workload took the quota.
 const preempted = "Preempted"
 
-// withoutQuota reads why a Workload has no quota.
-func (w *Workload) withoutQuota() Wait {
-	quota := w.Condition(QuotaReserved)
-	if quota == nil {
-		return Wait{Reason: ReasonNotEvaluated, Since: w.CreationTimestamp.Time}
+// withoutQuota reads an eviction or a closed gate that decides why a Workload has no quota; ok is false if
+// QuotaReserved does.
+func (w *Workload) withoutQuota() (wait Wait, ok bool) {
+	gate := w.Condition(BlockedOnPreemptionGates)
+	isGated := gate != nil && gate.Status == metav1.ConditionTrue
+	if w.Condition(QuotaReserved) == nil || !w.Is(Evicted) && !isGated {
+		return wait, false
 	}
-	wait := quotaWait(quota.Reason, quota.Message)
-	wait.Since, wait.Condition = quota.LastTransitionTime.Time, quota
+	wait = w.forQuota()
 	switch wait.Reason {
 	case ReasonNotEvaluated, ReasonUnknown:
 		if !w.Is(Evicted) {
 			break
 		}
 		if !w.Is(Requeued) || w.Condition(Evicted).Reason == preempted {
-			return w.evicted()
+			return w.evicted(), true
 		}
 		// The cause of the eviction has ended: the Workload is in the queue
 		// again.
@@ -134,11 +143,22 @@ func (w *Workload) withoutQuota() Wait {
 	case ReasonAdmissionGated:
 		// The gate may be MultiKueue's.
 	default:
-		return wait
+		return wait, false
 	}
-	if gate := w.Condition(BlockedOnPreemptionGates); gate != nil && gate.Status == metav1.ConditionTrue {
-		return waitBy(ReasonPreemptionGated, gate)
+	if isGated {
+		return waitBy(ReasonPreemptionGated, gate), true
 	}
+	return wait, true
+}
+
+// forQuota reads why a Workload has no quota from QuotaReserved=False.
+func (w *Workload) forQuota() Wait {
+	quota := w.Condition(QuotaReserved)
+	if quota == nil {
+		return Wait{Reason: ReasonNotEvaluated, Since: w.CreationTimestamp.Time}
+	}
+	wait := quotaWait(quota.Reason, quota.Message)
+	wait.Since, wait.Condition = quota.LastTransitionTime.Time, quota
 	return wait
 }
 
@@ -182,13 +202,15 @@ func waitBy(reason WaitReason, c *metav1.Condition) Wait {
 	return Wait{Reason: reason, Since: c.LastTransitionTime.Time, Message: c.Message, Condition: c}
 }
 
-// Waiting reads why a claim has no quota, as Workload.Waiting does. A claim
-// does not include evictions, checks and deactivations.
+// Waiting reads why a claim has no quota, as Workload.Waiting does. A claim with quota is Admitted: what else
+// it waits for is not kept.
 func (c *Claim) Waiting() Wait {
-	if c.ClusterQueue != "" {
+	switch {
+	case c.ClusterQueue != "":
 		return Wait{Reason: ReasonAdmitted, Since: c.Since}
-	}
-	if c.Reason == "" && c.Message == "" {
+	case c.BesidesQuota != nil:
+		return *c.BesidesQuota
+	case c.Reason == "" && c.Message == "":
 		return Wait{Reason: ReasonNotEvaluated, Since: c.CreatedAt}
 	}
 	return quotaWait(c.Reason, c.Message)
@@ -196,10 +218,10 @@ func (c *Claim) Waiting() Wait {
 
 // IsQueuedIn reports whether Kueue keeps a claim without quota in the queue
 // of the ClusterQueue that its LocalQueue names (kueue:
-// pkg/cache/queue/manager.go).
+// pkg/cache/queue/manager.go; pkg/workload, IsAdmissible).
 func (c *Claim) IsQueuedIn(q *LocalQueue) bool {
 	wait := c.Waiting()
-	return !IsStopped(q.Spec.StopPolicy) && wait.Reason != ReasonAdmissionGated
+	return !IsStopped(q.Spec.StopPolicy) && wait.Reason != ReasonAdmissionGated && wait.Reason != ReasonOnHold
 }
 
 // quotaWait reads the reason and message of QuotaReserved=False. Since 0.19 the reason

@@ -150,7 +150,7 @@ func TestWaitingForQuota(t *testing.T) {
 }
 
 // TestWaiting checks the reasons other than a lack of quota, with conditions of
-// real Workloads.
+// real Workloads, whether a Workload or its claim is read.
 func TestWaiting(t *testing.T) {
 	condition := func(conditionType, status, reason, message string) string {
 		return fmt.Sprintf(`{type: %s, status: %q, reason: %q, message: %q, lastTransitionTime: "2026-01-01T00:00:00Z"}, `, conditionType, status, reason, message)
@@ -323,11 +323,16 @@ func TestWaiting(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := workload(t, fmt.Sprintf(`{%sstatus: {%sconditions: [%s]}}`, tt.spec, tt.checks, tt.conditions))
-			wait := w.Waiting()
+			text := fmt.Sprintf(`{%sstatus: {%sconditions: [%s]}}`, tt.spec, tt.checks, tt.conditions)
+			wait := workload(t, text).Waiting()
 			assert.Equal(t, wait.Reason, tt.want)
 			assert.Equal(t, certainty(&wait), tt.kind)
 			assert.Equal(t, wait.Text(), tt.text)
+			if c := claimOf(t, text); c != nil {
+				claimWait := c.Waiting()
+				assert.Equal(t, claimWait.Reason, tt.want)
+				assert.Equal(t, claimWait.Text(), tt.text)
+			}
 		})
 	}
 }

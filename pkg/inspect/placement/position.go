@@ -163,21 +163,13 @@ func (s *site) blocked() bool {
 		return false
 	}
 	for _, c := range s.ahead() {
-		if blocks(c) {
+		if wait := c.Waiting(); wait.Blocks() {
 			s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
 			s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Rank.Priority, s.queue.Name)
 			return true
 		}
 	}
 	return false
-}
-
-// blocks reports whether a waiting Workload blocks a StrictFIFO queue: it
-// waits for quota or for its evaluation, or its requests violate a
-// LimitRange. Kueue retries such a Workload endlessly too (seen with 0.19.2).
-func blocks(c *kueue.Claim) bool {
-	wait := c.Waiting()
-	return wait.Reason == kueue.ReasonNotEvaluated || wait.Reason == kueue.ReasonMisconfigured || wait.IsForQuota()
 }
 
 // holders returns the Workloads that hold a flavor's resource in the queue

@@ -91,7 +91,7 @@ func (l *line) row(c *kueue.Claim) PendingJob {
 	row := PendingJob{
 		Context: l.facts.Context, ClusterUID: l.facts.ClusterUID, Namespace: c.Namespace, Workload: c.Name, Kind: c.Kind, Name: c.Owner,
 		LocalQueue: c.LocalQueue, Priority: c.Rank.Priority, QueuedAt: metav1.NewTime(c.Rank.At), CreatedAt: metav1.NewTime(c.CreatedAt),
-		Requests: requested(c), Reason: wait.Reason, Message: c.Message,
+		Requests: requested(c), Reason: wait.Reason, Message: wait.Message,
 	}
 	if row.Name == "" && c.Origin != "" {
 		o := l.owners[[2]string{c.Namespace, c.Name}]

@@ -59,14 +59,20 @@ func blockerOf(v *view.View, o view.Copy) (b *inspect.Blocker, known bool) {
 func waitsBehindOn(v *view.View, w *waiter, x blockedBehind) view.Sighting {
 	j, worker := w.Job(), x.Worker.Context
 	how := "waits behind " + x.other + ", which does not fit (StrictFIFO)"
-	if !x.IsHead {
+	remedy := command.Say("wait, or raise the quota of its queue so that %s fits: %s", x.other,
+		command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name))
+	switch wait := x.Blocker.Workload.Waiting(); {
+	case !x.IsHead:
 		how = "waits with " + x.other + ": same requests, and not enough free quota"
+	case wait.Reason == kueue.ReasonMisconfigured:
+		how = "waits behind " + x.other + ", whose resources are invalid (StrictFIFO)"
+		remedy = command.Say("correct the resources of %s: %s", x.other,
+			kueue.Kubectl(worker, "describe", "Workload", x.Blocker.Workload.Namespace, x.Blocker.Workload.Name))
 	}
 	return view.Sighting{
 		Object: view.Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("%s, in ClusterQueue %s of %s; Kueue runs there", how, x.Queue.Name, worker),
-		Remedy: command.Say("wait, or raise the quota of its queue so that %s fits: %s", x.other,
-			command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name)),
+		Remedy:  remedy,
 		// One line of waiting Jobs is one cause, whichever Job is first on each
 		// worker.
 		Cause: strings.Join([]string{"behind", w.Manager.Context, w.Workload.Namespace, w.Workload.Spec.QueueName, j.Kind}, " "),
