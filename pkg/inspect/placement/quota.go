@@ -22,7 +22,7 @@ func (s *site) judgeQuota() bool {
 	}
 	request, ways := s.request.withOverhead(s.Context).remaining(s.template()), possibleRules(s.facts.Kueue)
 	all := request.demands(s.capacity, s.reportedRequests(), ways[0])
-	if o := s.refusedByLimits(all); o != nil {
+	if o := s.refusedByLimits(all, ways); o != nil {
 		return s.refuseByLimits(o)
 	}
 	a := &assigner{queue: s.queue, flavor: s.flavor, preempts: s.rate}
