@@ -63,6 +63,21 @@ type Removal struct {
 	// IsProven is whether the Job is certainly gone. Otherwise its cluster, which nothing identifies,
 	// only reports that.
 	IsProven bool
+	// Unproven are the contexts of workers that nothing identifies, and that only report mirror and
+	// Workloads gone.
+	Unproven []string
+}
+
+// Identify reads the UID of a namespace from clusters whose kube-system is not readable, so that they can
+// prove to a Remover that objects are gone. Nothing identifies a cluster that does not answer.
+func Identify(ctx context.Context, clusters []*fleet.Cluster, namespace string) {
+	var group sync.WaitGroup
+	for _, c := range clusters {
+		if c.UID() == "" {
+			group.Go(func() { _ = c.LearnNamespaces(ctx, namespace) })
+		}
+	}
+	group.Wait()
 }
 
 // Run removes the objects until ctx is done.
@@ -74,17 +89,20 @@ func (r *Remover) Run(ctx context.Context) (done Removal) {
 	}
 	done.IsProven = isProven
 	clusters := append([]*fleet.Cluster{r.Manager}, r.Workers...)
-	found, hasNoRight := make([][]Leftover, len(clusters)), make([]bool, len(clusters))
+	found := make([]remains, len(clusters))
 	start := r.Clock.Now()
 	var group sync.WaitGroup
 	for i, c := range clusters {
-		group.Go(func() { found[i], hasNoRight[i] = r.awaitGone(ctx, c, start) })
+		group.Go(func() { found[i] = r.awaitGone(ctx, c, start) })
 	}
 	group.Wait()
 	for i, c := range clusters {
-		done.Left = append(done.Left, found[i]...)
-		if hasNoRight[i] {
+		done.Left = append(done.Left, found[i].left...)
+		switch {
+		case found[i].hasNoRight:
 			done.Unseen = append(done.Unseen, c.Context)
+		case found[i].isUnproven && c != r.Manager:
+			done.Unproven = append(done.Unproven, c.Context)
 		}
 	}
 	return done
@@ -146,25 +164,41 @@ type object struct {
 	gvr                  schema.GroupVersionResource
 }
 
-// awaitGone waits until a cluster has neither a mirror nor a Workload. hasNoRight is whether the
-// user has no right to check that.
-func (r *Remover) awaitGone(ctx context.Context, c *fleet.Cluster, start time.Time) (left []Leftover, hasNoRight bool) {
+// remains are what a cluster has of a probe.
+type remains struct {
+	left []Leftover
+	// hasNoRight is whether the user has no right to check that. isUnproven is whether nothing identifies
+	// the cluster that reports an object gone.
+	hasNoRight, isUnproven bool
+}
+
+// awaitGone waits until a cluster has neither a mirror nor a Workload.
+func (r *Remover) awaitGone(ctx context.Context, c *fleet.Cluster, start time.Time) (found remains) {
 	objects, err := r.objectsOn(ctx, c)
 	if err != nil {
-		left = append(left, Leftover{Cluster: c, Kind: "Workload", Name: r.workloads()[0], Resource: "workloads.kueue.x-k8s.io", Err: err})
+		found.left = append(found.left, Leftover{Cluster: c, Kind: "Workload", Name: r.workloads()[0], Resource: "workloads.kueue.x-k8s.io", Err: err})
 	}
+	var last []Leftover
 	for {
 		var open []Leftover
 		for _, o := range objects {
 			one := r.remainingObject(ctx, c, o, start)
-			if apierrors.IsForbidden(errOf(one)) {
-				hasNoRight = true
-			} else if one != nil {
+			switch err := errOf(one); {
+			case apierrors.IsForbidden(err):
+				found.hasNoRight = true
+			case kubecontext.IsUnidentified(err):
+				found.isUnproven = true
+			case one != nil:
 				open = append(open, *one)
 			}
 		}
+		if len(open) == 0 || last == nil || ctx.Err() == nil {
+			// The errors of the last complete attempt are the reasons.
+			last = open
+		}
 		if len(open) == 0 || !r.pause(ctx) {
-			return append(left, open...), hasNoRight
+			found.left = append(found.left, last...)
+			return found
 		}
 	}
 }
@@ -198,17 +232,20 @@ func (r *Remover) workloads() []string {
 	return delegation.Job().WorkloadNames(r.Name, r.UID, "")
 }
 
-// remainingObject returns an object that is not gone, or nil. It deletes a mirror that MultiKueue
-// has not deleted in time.
+// remainingObject returns an object that is not proven to be gone, or nil. It deletes a mirror that
+// MultiKueue has not deleted in time.
 func (r *Remover) remainingObject(ctx context.Context, c *fleet.Cluster, o object, start time.Time) *Leftover {
 	left := &Leftover{Cluster: c, Kind: o.kind, Name: o.name, Resource: o.resource}
 	found, err := c.Get(ctx, o.gvr, r.Namespace, o.name)
-	switch {
-	case err != nil:
+	if err == nil && found == nil {
+		err = c.ProveAbsent(ctx, o.gvr, r.Namespace, o.name)
+		if err == nil {
+			return nil
+		}
+	}
+	if err != nil {
 		left.Err = err
 		return left
-	case found == nil:
-		return nil
 	}
 	left.IsSeen, left.Err = true, errStillExists
 	if finalizers := found.GetFinalizers(); found.GetDeletionTimestamp() != nil && len(finalizers) > 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -53,6 +54,74 @@ func TestRemoverNeedsProof(t *testing.T) {
 			done := r.Run(ctx)
 			assert.Equal(t, len(done.Left) > 0, tt.isLeft, "%v", done.Left)
 			assert.Equal(t, done.IsProven, tt.isProven)
+		})
+	}
+}
+
+// worker is an API server that has the mirror of a probe or not, and namespaces with UIDs.
+type worker struct {
+	mu         sync.Mutex
+	hasMirror  bool
+	namespaces map[string]string
+}
+
+func (w *worker) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	answer := func(code int, body string) (*http.Response, error) {
+		return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Body: io.NopCloser(strings.NewReader(body))}, nil
+	}
+	name := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]
+	switch {
+	case name == "p" && w.hasMirror:
+		return answer(http.StatusOK, `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"p","namespace":"ml","uid":"m"}}`)
+	case name == "p":
+		return answer(http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"not found","details":{"group":"batch","kind":"jobs","name":"p"}}`)
+	case w.namespaces[name] != "":
+		return answer(http.StatusOK, fmt.Sprintf(`{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","metadata":{"name":%q,"uid":%q}}`, name, w.namespaces[name]))
+	}
+	return answer(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
+}
+
+// TestWorkersNeedProof checks that a mirror counts as gone only once its cluster proves that: the 404 of
+// another cluster at the same address does not count. A cluster that nothing identifies is believed, and
+// named.
+func TestWorkersNeedProof(t *testing.T) {
+	for name, tt := range map[string]struct {
+		namespaces, now map[string]string
+		left            string
+		unproven        []string
+	}{
+		"the same cluster":       {map[string]string{"kube-system": "u"}, map[string]string{"kube-system": "u"}, "", nil},
+		"known by the namespace": {map[string]string{"ml": "n"}, map[string]string{"ml": "n"}, "", nil},
+		"another cluster":        {map[string]string{"kube-system": "u"}, map[string]string{"kube-system": "v"}, "the context now reaches another cluster", nil},
+		"another by the namespace": {
+			map[string]string{"ml": "n"}, map[string]string{"ml": "o"}, "the context now reaches another cluster", nil,
+		},
+		"unidentified cluster": {nil, nil, "", []string{"far"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := &server{uid: "m"}, &worker{hasMirror: true, namespaces: tt.namespaces}
+			manager := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: near}}}, fleet.Options{}).Clusters()[0]
+			workers := fleet.Open(t.Context(), []fleet.Context{{Name: "far", Config: &rest.Config{Host: "https://far", Transport: far}}}, fleet.Options{}).Clusters()
+			Identify(t.Context(), workers, "ml")
+			far.mu.Lock()
+			far.hasMirror, far.namespaces = false, tt.now
+			far.mu.Unlock()
+			ctx, cancel := context.WithTimeout(t.Context(), 3*checkInterval)
+			defer cancel()
+			done := (&Remover{
+				Clock: clock.RealClock{}, Manager: manager, Workers: workers, Namespace: "ml", Name: "p",
+				KueueVersion: func(context.Context, *fleet.Cluster) (string, error) { return "", nil },
+			}).Run(ctx)
+			if tt.left == "" {
+				assert.Equal(t, len(done.Left), 0, "%v", done.Left)
+			} else {
+				assert.Equal(t, len(done.Left), 1)
+				assert.ErrorContains(t, done.Left[0].Err, tt.left)
+				assert.Assert(t, !done.Left[0].IsSeen)
+			}
+			assert.DeepEqual(t, done.Unproven, tt.unproven)
 		})
 	}
 }

@@ -188,6 +188,7 @@ func (p *prober) dryRun(ctx context.Context, job *unstructured.Unstructured) err
 func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inventory *inspect.Inventory) {
 	workers, unreached := p.workers(inventory)
 	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: workers, unreached: unreached, reach: p.flags.ReachFlags()}
+	probe.Identify(ctx, append([]*fleet.Cluster{p.manager}, workers...), p.target.namespace)
 	start := p.Clock.Now()
 	util.Report(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
 	created, err := p.manager.CreateOnce(ctx, delegation.Job().Resource, job, "", fleet.NewManager())

@@ -77,5 +77,8 @@ func (c *cleaner) cleanedMessage(done probe.Removal) string {
 	if len(done.Unseen) > 0 {
 		text += "; not checked on " + strings.Join(done.Unseen, ", ") + ", for lack of rights"
 	}
+	if len(done.Unproven) > 0 {
+		text += "; not proven on " + strings.Join(done.Unproven, ", ") + ", which cannot be identified"
+	}
 	return text
 }

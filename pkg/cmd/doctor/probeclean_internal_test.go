@@ -23,16 +23,18 @@ func TestCleanedMessage(t *testing.T) {
 	for _, tt := range []struct {
 		unreached, unseen []string
 		isUnproven        bool
+		unproven          []string
 		want              string
 	}{
-		{nil, nil, false, "Job, mirror and Workloads are gone"},
-		{nil, []string{"worker-2"}, false, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
-		{unreached, nil, false, "Job and Workloads are gone where they were checked; not checked on paris: no known context reaches it"},
-		{unknown, nil, false, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
-		{nil, nil, true, "management reports the Job gone; mirror and Workloads are gone"},
-		{unreached, nil, true, "management reports the Job gone; Workloads are gone where they were checked; not checked on paris: no known context reaches it"},
+		{nil, nil, false, nil, "Job, mirror and Workloads are gone"},
+		{nil, []string{"worker-2"}, false, nil, "Job, mirror and Workloads are gone; not checked on worker-2, for lack of rights"},
+		{unreached, nil, false, nil, "Job and Workloads are gone where they were checked; not checked on paris: no known context reaches it"},
+		{unknown, nil, false, nil, "Job and Workloads are gone where they were checked; not checked on the workers of the queue, which are unknown"},
+		{nil, nil, true, nil, "management reports the Job gone; mirror and Workloads are gone"},
+		{unreached, nil, true, nil, "management reports the Job gone; Workloads are gone where they were checked; not checked on paris: no known context reaches it"},
+		{nil, nil, false, []string{"worker-1", "worker-2"}, "Job, mirror and Workloads are gone; not proven on worker-1, worker-2, which cannot be identified"},
 	} {
-		done := probe.Removal{Unseen: tt.unseen, IsProven: !tt.isUnproven}
+		done := probe.Removal{Unseen: tt.unseen, IsProven: !tt.isUnproven, Unproven: tt.unproven}
 		assert.Equal(t, (&cleaner{manager: &fleet.Cluster{Context: "management"}, unreached: tt.unreached}).cleanedMessage(done), tt.want)
 	}
 }
