@@ -19,6 +19,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
@@ -244,7 +245,18 @@ func (w *waiter) read(ctx context.Context) (*progress, error) {
 	}
 	w.tracked.See(inventory, subjects[0])
 	t := traceOf(traced, subjects[0])
-	return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}, nil
+	return progressOf(t, subjects[0]), nil
+}
+
+// progressOf returns the progress of a traced Job. A mirror without an origin may still run and end, so its
+// own status counts.
+func progressOf(t *inspect.Trace, p inspect.Pair) *progress {
+	if t.State != inspect.StateOrphan {
+		return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}
+	}
+	alone, result := *t, ""
+	alone.State, result = answer.OfMirror(p.Mirrors[0].Job)
+	return &progress{State: alone.State, Phrase: alone.Phrase(), Message: strings.TrimSpace(result + " " + t.Message)}
 }
 
 // subjects returns the Job to wait for: every one of that name at first, later the one that was seen.

@@ -34,6 +34,9 @@ func (q *Question) withoutOrigin() Answer {
 		q.podsOf(&a, j, q.Trace.Hops)
 		q.addFailing(&a, j)
 	}
+	if failed := failure(j); failed != "" {
+		a.Message = fmt.Sprintf("It is a mirror on %s. %s", j.Context, failed)
+	}
 	if a.Message == "" {
 		a.Message = fmt.Sprintf("It is a mirror on %s.", j.Context)
 	}
@@ -54,6 +57,24 @@ func (q *Question) withoutOrigin() Answer {
 	a.unknownOrigin = fmt.Sprintf("Its origin is unknown: %s.", why)
 	a.Unchecked = []inspect.Unchecked{missing}
 	return a
+}
+
+// OfMirror returns the state of a mirror according to its own status, and its result in a sentence; ""
+// before its end. The state of a mirror without an origin is Orphan, which says nothing about that.
+func OfMirror(j *inspect.Job) (inspect.JobState, string) {
+	switch state := stateOf(j); {
+	case state.IsFinished():
+		return state, resultOf(j)
+	case j.DeletedAt != nil:
+		return inspect.StateTerminating, ""
+	default:
+		return state, ""
+	}
+}
+
+// resultOf describes how a mirror ended.
+func resultOf(j *inspect.Job) string {
+	return strings.Join(strings.Fields("The mirror is "+string(j.Status)+". "+failure(j)+" "+progress(j)), " ")
 }
 
 // unread returns the contexts of which nothing could be read, except those
@@ -110,7 +131,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		q.podsOf(&a, j, q.Trace.Hops)
 	}
 	if a.State.IsFinished() {
-		a.Message = strings.Join(strings.Fields("The mirror is "+string(j.Status)+". "+failure(j)+" "+progress(j)), " ")
+		a.Message = resultOf(j)
 	}
 	if a.Message == "" {
 		a.Message = progress(j)
