@@ -108,18 +108,25 @@ func (c *cluster) change(do func()) {
 // await waits for a condition that only changes of the cluster can fulfil.
 func (c *cluster) await(what string, holds func() bool) {
 	c.t.Helper()
+	awaitChange(c.t, &c.mu, &c.changed, holds, func() string { return fmt.Sprintf("%s; asked was %q", what, c.asked) })
+}
+
+// awaitChange waits for a condition under a lock. changed is closed and replaced under the lock with each
+// change. describe describes what was waited for.
+func awaitChange(t *testing.T, mu *sync.Mutex, changed *chan struct{}, holds func() bool, describe func() string) {
+	t.Helper()
 	late := time.After(time.Minute)
 	for {
-		c.mu.Lock()
-		ok, changed := holds(), c.changed
-		c.mu.Unlock()
+		mu.Lock()
+		ok, next := holds(), *changed
+		mu.Unlock()
 		if ok {
 			return
 		}
 		select {
-		case <-changed:
+		case <-next:
 		case <-late:
-			c.t.Fatalf("waited for %s; asked was %q", what, c.asked)
+			t.Fatalf("waited for %s", describe())
 		}
 	}
 }

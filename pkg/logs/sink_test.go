@@ -77,20 +77,7 @@ func (c *call) text(key string) string {
 
 func (c *call) awaitThat(what string, holds func() bool) {
 	c.t.Helper()
-	late := time.After(time.Minute)
-	for {
-		c.mu.Lock()
-		ok, changed := holds(), c.changed
-		c.mu.Unlock()
-		if ok {
-			return
-		}
-		select {
-		case <-changed:
-		case <-late:
-			c.t.Fatalf("waited for %s", what)
-		}
-	}
+	awaitChange(c.t, &c.mu, &c.changed, holds, func() string { return what })
 }
 
 // await waits until the log of a container has been read up to a text.

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	kfields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -81,15 +83,7 @@ func credentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Crede
 	if err != nil {
 		return c, false
 	}
-	name := ""
-	if current := config.Contexts[config.CurrentContext]; current != nil {
-		name = current.AuthInfo
-	} else if len(config.AuthInfos) == 1 {
-		for only := range config.AuthInfos {
-			name = only
-		}
-	}
-	user := config.AuthInfos[name]
+	user := config.AuthInfos[currentIn(config).AuthInfo]
 	switch {
 	case user == nil:
 		return c, false
@@ -97,6 +91,22 @@ func credentialIn(secret map[string]any, kubeconfig []byte) (c kubecontext.Crede
 		return kubecontext.CertificateFacts(user.ClientCertificateData)
 	}
 	return kubecontext.TokenFacts(user.Token)
+}
+
+// currentIn returns the context that a kubeconfig's readers use: the current one. Without it, the only
+// cluster and the only user count.
+func currentIn(config *clientcmdapi.Config) *clientcmdapi.Context {
+	if current := config.Contexts[config.CurrentContext]; current != nil {
+		return current
+	}
+	only := &clientcmdapi.Context{}
+	if len(config.Clusters) == 1 {
+		only.Cluster = slices.Collect(maps.Keys(config.Clusters))[0]
+	}
+	if len(config.AuthInfos) == 1 {
+		only.AuthInfo = slices.Collect(maps.Keys(config.AuthInfos))[0]
+	}
+	return only
 }
 
 // AddressIn returns the API server that a MultiKueueCluster's kubeconfig points to. It does not run
@@ -107,15 +117,7 @@ func AddressIn(kubeconfig []byte) (kubecontext.Address, error) {
 		// The library's message may quote the text.
 		return kubecontext.Address{}, errors.New("its kubeconfig cannot be parsed")
 	}
-	name := ""
-	if c := config.Contexts[config.CurrentContext]; c != nil {
-		name = c.Cluster
-	} else if len(config.Clusters) == 1 {
-		for only := range config.Clusters {
-			name = only
-		}
-	}
-	cluster := config.Clusters[name]
+	cluster := config.Clusters[currentIn(config).Cluster]
 	if cluster == nil || cluster.Server == "" {
 		return kubecontext.Address{}, errors.New("its kubeconfig names no server")
 	}
