@@ -124,13 +124,13 @@ type HistorySum struct {
 	Deleted int `json:"deleted"`
 	// Waits is how many Jobs have a known wait.
 	Waits int `json:"waits"`
-	// WaitMedianSeconds is the median of the known waits; null if there are none.
+	// WaitMedianSeconds is the median of the known waits, in whole seconds; null if there are none.
 	WaitMedianSeconds *int64 `json:"waitMedianSeconds"`
 	// WaitP90Seconds is the 90th percentile of the known waits; null if there are none.
 	WaitP90Seconds *int64 `json:"waitP90Seconds"`
 	// Runs is how many Jobs have a known run time.
 	Runs int `json:"runs"`
-	// RunMedianSeconds is the median of the known run times; null if there are none.
+	// RunMedianSeconds is the median of the known run times, in whole seconds; null if there are none.
 	RunMedianSeconds *int64 `json:"runMedianSeconds"`
 	// Evictions is how many evictions are known.
 	Evictions int64 `json:"evictions"`

@@ -334,7 +334,7 @@ func wrapParts(parts []part, width int) []string {
 
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
 // lagText formats a lag with as many digits as are useful.

@@ -52,12 +52,12 @@ func addSamples(s *inspect.Starts, waits []int64, waited int64) {
 	if len(waits) < leastSamples {
 		return
 	}
-	most := history.Quantile(waits, 0.9)
+	most := history.Percentile90(waits)
 	if waited > *most {
 		return
 	}
 	s.Samples = len(waits)
-	s.WaitMedianSeconds, s.WaitP90Seconds = history.Quantile(waits, 0.5), most
+	s.WaitMedianSeconds, s.WaitP90Seconds = history.Median(waits), most
 }
 
 // samples returns the waits in seconds of the last admitted Jobs of the same

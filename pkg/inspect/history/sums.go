@@ -170,8 +170,8 @@ func sum(group string, jobs iter.Seq[*inspect.PastJob]) inspect.HistorySum {
 			clusters[*j.Cluster] = true
 		}
 	}
-	s.Waits, s.WaitMedianSeconds, s.WaitP90Seconds = len(waits), Quantile(waits, 0.5), Quantile(waits, 0.9)
-	s.Runs, s.RunMedianSeconds = len(runs), Quantile(runs, 0.5)
+	s.Waits, s.WaitMedianSeconds, s.WaitP90Seconds = len(waits), Median(waits), Percentile90(waits)
+	s.Runs, s.RunMedianSeconds = len(runs), Median(runs)
 	s.Clusters = append(s.Clusters, slices.Sorted(maps.Keys(clusters))...)
 	return s
 }
@@ -183,17 +183,24 @@ func known(values []int64, value *int64) []int64 {
 	return append(values, *value)
 }
 
-// Quantile returns the smallest of the values that the given part of all
-// values does not exceed (nearest rank). It returns nil if there are no
-// values.
-func Quantile(values []int64, part float64) *int64 {
+// Median returns the middle one of the values: of an even number, the mean of the two in the middle, rounded
+// to a whole number. It returns nil if there are no values.
+func Median(values []int64) *int64 {
 	if len(values) == 0 {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	rank := 0
-	for rank < len(sorted)-1 && float64(rank+1) < part*float64(len(sorted)) {
-		rank++
+	low, high := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	return new(low + (high-low+1)/2)
+}
+
+// Percentile90 returns the smallest of the values that 90% of all values do not exceed (nearest rank). It
+// returns nil if there are no values.
+func Percentile90(values []int64) *int64 {
+	if len(values) == 0 {
+		return nil
 	}
-	return new(sorted[rank])
+	sorted := slices.Sorted(slices.Values(values))
+	rank := (9*len(sorted) + 9) / 10
+	return new(sorted[rank-1])
 }

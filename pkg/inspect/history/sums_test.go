@@ -51,9 +51,9 @@ func TestGroups(t *testing.T) {
 	}
 	s := listOf(history.Options{By: by(t, "namespace")}, jobs, workloads...).Groups[0]
 	// The waits are 1 to 10 minutes, and the runs 50 to 59.
-	assert.Equal(t, *s.WaitMedianSeconds, int64(5*60))
+	assert.Equal(t, *s.WaitMedianSeconds, int64(5*60+30))
 	assert.Equal(t, *s.WaitP90Seconds, int64(9*60))
-	assert.Equal(t, *s.RunMedianSeconds, int64(54*60))
+	assert.Equal(t, *s.RunMedianSeconds, int64(54*60+30))
 	assert.Equal(t, s.Waits, 10)
 	gpuMinutes := 0
 	for i := range 10 {
@@ -75,22 +75,25 @@ func TestSameNames(t *testing.T) {
 	assert.Equal(t, list.Groups[1].Group, "paris of west")
 }
 
-// TestQuantile checks that the result is the nearest rank, which is one of
-// the values.
-func TestQuantile(t *testing.T) {
-	assert.Assert(t, history.Quantile(nil, 0.5) == nil)
+// TestMedianAndPercentile checks that the median of an even number of values is the mean of the two in the
+// middle, and that the 90th percentile is the nearest rank, which is one of the values.
+func TestMedianAndPercentile(t *testing.T) {
+	assert.Assert(t, history.Median(nil) == nil)
+	assert.Assert(t, history.Percentile90(nil) == nil)
 	for _, c := range []struct {
 		values      []int64
 		median, p90 int64
 	}{
 		{[]int64{7}, 7, 7},
-		{[]int64{9, 1}, 1, 9},
+		{[]int64{9, 1}, 5, 9},
+		{[]int64{109, 21}, 65, 109},
+		{[]int64{1, 2}, 2, 2},
 		{[]int64{3, 1, 2}, 2, 3},
-		{[]int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 5, 9},
+		{[]int64{10, 9, 8, 7, 6, 5, 4, 3, 2, 1}, 6, 9},
 		{[]int64{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 100}, 1, 1},
 	} {
-		assert.Equal(t, *history.Quantile(c.values, 0.5), c.median, "%v", c.values)
-		assert.Equal(t, *history.Quantile(c.values, 0.9), c.p90, "%v", c.values)
+		assert.Equal(t, *history.Median(c.values), c.median, "%v", c.values)
+		assert.Equal(t, *history.Percentile90(c.values), c.p90, "%v", c.values)
 	}
 }
 
