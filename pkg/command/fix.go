@@ -17,6 +17,18 @@ type Fix struct {
 	Then []Step `json:"then,omitempty"`
 }
 
+// Again adds to a fix that changes a manifest how a submitted object of a kind gets the change. It has no
+// command for that: whoever only copies commands would delete the object, and lose its place in the queue.
+func (f Fix) Again(kind string) Fix {
+	again := "delete the " + kind + ", and create it again"
+	if len(f.Command) == 0 && len(f.Then) == 0 {
+		f.Text += ", then " + again
+		return f
+	}
+	f.Then = append(f.Then, Step{Text: again, Command: []string{}})
+	return f
+}
+
 // Step is a further step of a fix.
 type Step struct {
 	// Text says in the imperative what to do; empty if the command says it.

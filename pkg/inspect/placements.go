@@ -305,9 +305,11 @@ type PlacementChange struct {
 	Command string `json:"command"`
 	// Then are the steps that complete the change, in their order; absent if there are none.
 	Then []command.Step `json:"then,omitempty"`
-	// Stem is the message before the name of the cluster at its end, if the Job has to change for the
+	// Stem is the message before the name of the cluster, if the Job has to change for the
 	// cluster: one change for all clusters with the same stem.
 	Stem string `json:"-"`
+	// Tail is the message after the name of the cluster.
+	Tail string `json:"-"`
 	// Share is the size of the change, as a part of the request, if known.
 	Share float64 `json:"-"`
 	// Starts is whether the Job certainly starts after the change, without waiting for another Job.

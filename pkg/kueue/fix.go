@@ -24,6 +24,10 @@ type FixTarget struct {
 	ClusterQueue *ClusterQueue
 	// IsCohortCycle is whether the cohorts above the ClusterQueue are known to form a cycle.
 	IsCohortCycle bool
+	// IsNew is whether the Job was not submitted yet: the user can change its manifest.
+	IsNew bool
+	// Kind is the kind of the Job, "" if the Workload's owner has it.
+	Kind string
 	// Topologies are those of the cluster.
 	Topologies Topologies
 	// Flavors are the ResourceFlavors of all clusters, as far as they were read. A missing one is
@@ -133,9 +137,9 @@ func (s FixTarget) describe() command.Command {
 func (s FixTarget) fixUnexplained(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonOverLimit:
-		return []command.Fix{fix("%s", s.requestLess()), s.editQuota("raise the quota on %s", s.Context)}
+		return []command.Fix{s.change("%s", s.requestLess()), s.editQuota("raise the quota on %s", s.Context)}
 	case ReasonNoTopologyDomain:
-		return []command.Fix{fix("add nodes on %s", s.Context), fix("request a wider topology in the Pod template")}
+		return []command.Fix{fix("add nodes on %s", s.Context), s.change("request a wider topology in the Pod template")}
 	default:
 		return []command.Fix{fixBy(s.describe(), "check which flavors Kueue rejects on %s, and why", s.Context)}
 	}
@@ -164,17 +168,17 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	case ReasonTaint:
 		return []command.Fix{s.fixTaint(l)}
 	case ReasonFlavorLabels:
-		return []command.Fix{fixBy(flavor("describe"), "recreate it with a node selector or affinity that matches flavor %s; check its labels", l.Flavor)}
+		return []command.Fix{s.again(fixBy(flavor("describe"), "set a node selector or affinity that matches the labels of flavor %s", l.Flavor))}
 	case ReasonResourceNotCovered:
-		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), fix("remove the request for %s", l.Resource)}
+		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), s.change("remove the request for %s", l.Resource)}
 	case ReasonFlavorMissing:
 		return s.provideFlavors(l.Flavor)
 	case ReasonNoTopology:
-		return []command.Fix{fix("remove the topology request from the Pod template"), s.setTopology(l.Flavor)}
+		return []command.Fix{s.change("remove the topology request from the Pod template"), s.setTopology(l.Flavor)}
 	case ReasonNoTopologyLevel:
-		return []command.Fix{fixBy(flavor("describe"), "request a level that the topology of flavor %s has", l.Flavor)}
+		return []command.Fix{s.again(fixBy(flavor("describe"), "request a level that the topology of flavor %s has", l.Flavor))}
 	case ReasonTopologyRequired:
-		return []command.Fix{fix("request a topology for flavor %s in the Pod template (annotation %s)", l.Flavor, preferredTopology)}
+		return []command.Fix{s.change("request a topology for flavor %s in the Pod template (annotation %s)", l.Flavor, preferredTopology)}
 	case ReasonNoTopologyDomain:
 		return s.fixTopology(l)
 	default:
@@ -187,7 +191,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 const preferredTopology = "kueue.x-k8s.io/podset-preferred-topology"
 
 func (s FixTarget) fixTopology(l *Lack) []command.Fix {
-	wider := fix("request a wider topology in the Pod template")
+	wider := s.change("request a wider topology in the Pod template")
 	if l.Topology == "" {
 		return []command.Fix{fix("label nodes on %s with topology level %s", s.Context, l.Level), wider}
 	}
@@ -200,11 +204,11 @@ func (s FixTarget) fixLimit(l *Lack) []command.Fix {
 	if limit, err := resource.ParseQuantity(l.Limit); err != nil || limit.IsZero() {
 		return []command.Fix{s.raiseQuota(l)}
 	}
-	least := fix("request at most %s %s: %s", l.Limit, l.Resource, s.requestLess())
-	if s.hasOnePod() {
-		least = fix("request at most %s %s", l.Limit, l.Resource)
+	least := fmt.Sprintf("request at most %s %s", l.Limit, l.Resource)
+	if !s.hasOnePod() {
+		least += " (fewer Pods at once, or less per Pod)"
 	}
-	return []command.Fix{least, s.raiseQuota(l)}
+	return []command.Fix{s.change("%s", least), s.raiseQuota(l)}
 }
 
 // requestLess says how to request less.
@@ -232,12 +236,13 @@ func (s FixTarget) podSets() []PodSet {
 // fixTaint returns the fix of Pods that do not tolerate the taint of a flavor. Kueue compares its labels
 // only after its taints.
 func (s FixTarget) fixTaint(l *Lack) command.Fix {
-	text := fmt.Sprintf("recreate it with Pods that tolerate taint %s of flavor %s", l.Taint, l.Flavor)
+	text := fmt.Sprintf("tolerate taint %s of flavor %s in the Pod template", l.Taint, l.Flavor)
 	isRead := slices.ContainsFunc(s.Topologies.Flavors, func(f *ResourceFlavor) bool { return f.Name == l.Flavor })
 	if isRead || !slices.ContainsFunc(s.podSets(), func(p PodSet) bool { return p.Template.Spec.NodeSelector != "" }) {
-		return fix("%s", text)
+		return s.change("%s", text)
 	}
-	return fixBy(Kubectl(s.Context, "describe", "ResourceFlavor", "", l.Flavor), "%s; check that its labels match the node selector", text)
+	describe := Kubectl(s.Context, "describe", "ResourceFlavor", "", l.Flavor)
+	return s.again(fixBy(describe, "%s; check that its labels match the node selector", text))
 }
 
 // raiseQuota returns how to give a ClusterQueue as much more quota as a lack is about.

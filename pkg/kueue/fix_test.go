@@ -16,7 +16,11 @@ import (
 func fixesOf(w *kueue.Wait, target kueue.FixTarget) string {
 	var lines []string
 	for _, f := range w.Fixes(target) {
-		lines = append(lines, strings.TrimSuffix(f.Text+": "+f.Shell(), ": "))
+		line := strings.TrimSuffix(f.Text+": "+f.Shell(), ": ")
+		for _, s := range f.Then {
+			line += ", and then " + strings.TrimSuffix(s.Text+": "+strings.Join(s.Command, " "), ": ")
+		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -41,14 +45,15 @@ func TestFixes(t *testing.T) {
 		queue = `metadata: {name: q}, spec: {resourceGroups: [{flavors: [{name: spot, resources: [{name: cpu, nominalQuota: 1}]}, {name: od, resources: [{name: cpu, nominalQuota: 14}]}]}]`
 		over  = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (18) > maximum capacity (14)"
 		set   = `kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type json -p '[{"op":"test","path":"/spec/resourceGroups/0/flavors/1/name","value":"od"},{"op":"test","path":"/spec/resourceGroups/0/flavors/1/resources/0/name","value":"cpu"},{"op":"replace","path":"/spec/resourceGroups/0/flavors/1/resources/0/nominalQuota","value":"18"}]'`
-		fewer = "request at most 14 cpu: run fewer Pods at once, or request less per Pod\n"
+		again = ", then delete the Job, and create it again"
+		fewer = "request at most 14 cpu (fewer Pods at once, or less per Pod)" + again + "\n"
 		edit  = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q"
 	)
 	for _, tt := range []struct{ name, queue, reason, message, want string }{
 		{"too large", "{" + queue + "}}", "ExceedsMaxQuota", over, fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set},
 		{
 			"too large, and a taint", "{" + queue + "}}", "ExceedsMaxQuota", over + ", untolerated taint {spot true NoSchedule <nil>} in flavor spot",
-			fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set + "\nrecreate it with Pods that tolerate taint spot=true:NoSchedule of flavor spot",
+			fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set + "\ntolerate taint spot=true:NoSchedule of flavor spot in the Pod template" + again,
 		},
 		{
 			"too large, queue not read", "", "ExceedsMaxQuota", over,
@@ -62,7 +67,7 @@ func TestFixes(t *testing.T) {
 			"too large, quota set by an orchestrator", "{" + queue + "}, status: {effectiveQuotas: {orchestratorRef: {kind: Plan, name: night}}}}", "ExceedsMaxQuota", over,
 			fewer + "raise the quota of ClusterQueue q on w1 by 4 cpu (flavor od), in Plan night: it sets the quota of ClusterQueue q",
 		},
-		{"too large, without numbers", "{" + queue + "}}", "ExceedsMaxQuota", "", "run fewer Pods at once, or request less per Pod\nraise the quota on w1" + edit},
+		{"too large, without numbers", "{" + queue + "}}", "ExceedsMaxQuota", "", "run fewer Pods at once, or request less per Pod" + again + "\nraise the quota on w1" + edit},
 		{
 			"no quota at all", "{" + queue + "}}", "ExceedsMaxQuota", strings.Replace(over, "capacity (14)", "capacity (0)", 1),
 			"raise the quota of ClusterQueue q on w1 by 18 to 32 cpu (flavor od): " + strings.Replace(set, `"18"`, `"32"`, 1),
@@ -71,23 +76,23 @@ func TestFixes(t *testing.T) {
 			"quota in use", "{" + queue + "}}", "WaitingForQuota", "insufficient unused quota for cpu in flavor od, 4 more needed, untolerated taint {spot true NoSchedule <nil>} in flavor spot",
 			"wait until other Workloads release quota\nraise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set,
 		},
-		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "recreate it with Pods that tolerate taint spot=true:NoSchedule of flavor spot"},
+		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template" + again},
 		{
 			"labels", "", "Pending", "flavor od doesn't match node affinity",
-			"recreate it with a node selector or affinity that matches flavor od; check its labels: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od",
+			"set a node selector or affinity that matches the labels of flavor od: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io od, and then " + strings.TrimPrefix(again, ", then "),
 		},
 		{
 			"resource", "{" + queue + "}}", "NoMatchingFlavor", "resource example.com/foo unavailable in ClusterQueue",
-			"add example.com/foo to a flavor of the ClusterQueue on w1" + edit + "\nremove the request for example.com/foo",
+			"add example.com/foo to a flavor of the ClusterQueue on w1" + edit + "\nremove the request for example.com/foo" + again,
 		},
 		{
 			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,
-			"remove the topology request from the Pod template\n" +
+			"remove the topology request from the Pod template" + again + "\n" +
 				`set the topology of ResourceFlavor od on w1, whose Topologies were not read (cannot be undone, affects all its Jobs): kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			"topology", "", "TopologyPlacementFailed", `topology "racks" allows to fit only 2 out of 4 pod(s)`,
-			"add nodes to a domain of topology racks on w1; check its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nrequest a wider topology in the Pod template",
+			"add nodes to a domain of topology racks on w1; check its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nrequest a wider topology in the Pod template" + again,
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
@@ -177,8 +182,8 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 	for _, f := range kueue.Fixes([]kueue.ClusterWait{over("w1", "4"), tainted, over("w2", "6"), tainted}) {
 		texts = append(texts, f.Text)
 	}
-	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu: run fewer Pods at once, or request less per Pod\n"+
-		"raise the quota of gpu in flavor a100 on w2 by 2\nrecreate it with Pods that tolerate taint spot:NoSchedule of flavor spot")
+	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu (fewer Pods at once, or less per Pod), then delete the Job, and create it again\n"+
+		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot in the Pod template, then delete the Job, and create it again")
 }
 
 // TestFixForPods checks that fixes suit the number of Pods and their node selector.
@@ -186,19 +191,20 @@ func TestFixForPods(t *testing.T) {
 	const (
 		over  = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (4) > maximum capacity (2)"
 		taint = "untolerated taint {spot true NoSchedule <nil>} in flavor spot"
-		text  = "recreate it with Pods that tolerate taint spot=true:NoSchedule of flavor spot"
+		text  = "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template"
+		again = ", then delete the Job, and create it again"
 	)
 	spot := &kueue.ResourceFlavor{}
 	spot.Name = "spot"
 	for _, tt := range []struct{ name, podSets, message, want string }{
-		{"one Pod", "{count: 1}", over, "request at most 2 cpu"},
-		{"one Pod, without numbers", "{count: 1}", "", "request less"},
-		{"two Pods", "{count: 2}", over, "request at most 2 cpu: run fewer Pods at once, or request less per Pod"},
-		{"two podsets", "{count: 1}, {count: 1}", over, "request at most 2 cpu: run fewer Pods at once, or request less per Pod"},
-		{"no node selector", "{count: 1}", taint, text},
+		{"one Pod", "{count: 1}", over, "request at most 2 cpu" + again},
+		{"one Pod, without numbers", "{count: 1}", "", "request less" + again},
+		{"two Pods", "{count: 2}", over, "request at most 2 cpu (fewer Pods at once, or less per Pod)" + again},
+		{"two podsets", "{count: 1}, {count: 1}", over, "request at most 2 cpu (fewer Pods at once, or less per Pod)" + again},
+		{"no node selector", "{count: 1}", taint, text + again},
 		{
 			"node selector", "{count: 1, template: {spec: {nodeSelector: {pool: gpu}}}}", taint,
-			text + "; check that its labels match the node selector: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io spot",
+			text + "; check that its labels match the node selector: kubectl --context w1 describe resourceflavors.kueue.x-k8s.io spot, and then " + strings.TrimPrefix(again, ", then "),
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -208,14 +214,32 @@ func TestFixForPods(t *testing.T) {
 			}
 			wait := (&kueue.Claim{Reason: reason, Message: tt.message}).Waiting()
 			target := targetOf(t, "")
-			target.Workload = workload(t, "{spec: {podSets: ["+tt.podSets+"]}}")
+			target.Workload = workload(t, "{metadata: {namespace: ml, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a, controller: true}]}, spec: {podSets: ["+tt.podSets+"]}}")
 			first, _, _ := strings.Cut(fixesOf(&wait, target), "\n")
 			assert.Equal(t, first, tt.want)
 			target.Topologies.Flavors = []*kueue.ResourceFlavor{spot}
 			if tt.message == taint {
-				assert.Equal(t, fixesOf(&wait, target), text)
+				assert.Equal(t, fixesOf(&wait, target), text+again)
 			}
 		})
+	}
+}
+
+// TestFixAgain checks that a fix that changes the manifest says how a submitted Job gets the change.
+func TestFixAgain(t *testing.T) {
+	const change = "tolerate taint spot:NoSchedule of flavor spot in the Pod template"
+	wait := (&kueue.Claim{Reason: "NoMatchingFlavor", Message: "untolerated taint {spot  NoSchedule <nil>} in flavor spot"}).Waiting()
+	copied := workload(t, `{metadata: {namespace: ml, labels: {kueue.x-k8s.io/multikueue-origin: hub}, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a, controller: true}]}}`)
+	for name, tt := range map[string]struct {
+		target kueue.FixTarget
+		want   string
+	}{
+		"not submitted": {kueue.FixTarget{Context: "w1", Workload: copied, IsNew: true}, change},
+		"a copy":        {kueue.FixTarget{Context: "w1", Workload: copied}, change + ", then delete the Job, and create it again"},
+		"of a JobSet":   {kueue.FixTarget{Context: "w1", Workload: copied, Kind: "JobSet"}, change + ", then delete the JobSet, and create it again"},
+		"no Workload":   {kueue.FixTarget{Context: "w1"}, change + ", then delete the Job, and create it again"},
+	} {
+		assert.Equal(t, fixesOf(&wait, tt.target), tt.want, name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package kueue
 
 import (
+	"cmp"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,15 +51,15 @@ func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	case ReasonRequeueLimit:
 		return []command.Fix{s.fixByCreation("find why its Pods were not ready in time, then ", "")}
 	default:
-		return []command.Fix{fixBy(s.describe(), "resolve what Kueue reports, then delete the Job and create the Job again")}
+		return []command.Fix{s.again(fixBy(s.describe(), "resolve what Kueue reports"))}
 	}
 }
 
 // fixByCreation returns the fix of a Workload whose Job must be created again, after a condition. The Job
 // still exists. A copy belongs to a mirror, and the user must create the origin again.
 func (s FixTarget) fixByCreation(condition, change string) command.Fix {
-	owner := metav1.GetControllerOf(s.Workload)
-	if owner == nil || s.Workload.Labels[delegation.MultiKueueOriginLabel] != "" {
+	owner := s.owner()
+	if owner == nil {
 		return fix("%sdelete the Job, and create the Job again%s", condition, change)
 	}
 	kind := strings.ToLower(owner.Kind)
@@ -68,6 +69,31 @@ func (s FixTarget) fixByCreation(condition, change string) command.Fix {
 	f := fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", kind, owner.Name), "%sdelete the %s", condition, owner.Kind)
 	f.Then = []command.Step{{Text: "create the " + owner.Kind + " again" + change, Command: []string{}}}
 	return f
+}
+
+// owner returns the Job that the user submitted, if the Workload belongs to it.
+func (s FixTarget) owner() *metav1.OwnerReference {
+	if s.Workload == nil || s.Workload.Labels[delegation.MultiKueueOriginLabel] != "" {
+		return nil
+	}
+	return metav1.GetControllerOf(s.Workload)
+}
+
+// change returns a fix that changes the manifest of the Job.
+func (s FixTarget) change(format string, arguments ...any) command.Fix {
+	return s.again(fix(format, arguments...))
+}
+
+// again adds to a fix that changes the manifest of the Job how a submitted Job gets the change.
+func (s FixTarget) again(f command.Fix) command.Fix {
+	if s.IsNew {
+		return f
+	}
+	kind := cmp.Or(s.Kind, "Job")
+	if owner := s.owner(); owner != nil {
+		kind = owner.Kind
+	}
+	return f.Again(kind)
 }
 
 // fixChecks returns the fixes of AdmissionChecks that are not ready.
@@ -99,7 +125,11 @@ func (s FixTarget) fixOther(w *Wait) []command.Fix {
 		ReasonUnknown:           "check what Kueue reports",
 	}[w.Reason]
 	if text != "" {
-		return []command.Fix{fixBy(s.describe(), "%s", text)}
+		f := fixBy(s.describe(), "%s", text)
+		if w.Reason == ReasonMisconfigured {
+			f = s.again(f)
+		}
+		return []command.Fix{f}
 	}
 	switch w.Reason {
 	case ReasonPodsNotReady:

@@ -282,7 +282,7 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	for _, c := range changes[:min(maxChanges, len(changes))] {
 		fix := command.Fix{Text: c.Message, Command: []string{}, Then: c.Then}
 		if c.Stem != "" {
-			fix.Text = c.Stem + inspect.And(places[c.Stem])
+			fix.Text = c.Stem + inspect.And(places[c.Stem]) + c.Tail
 		}
 		if c.Command != "" {
 			fix.Command = command.Words(c.Command)

@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -38,8 +39,11 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 	if s.queue != nil {
 		_, target.IsCohortCycle = s.queue.Path()
 	}
+	if target.IsNew = s.request.origin == nil; !target.IsNew {
+		target.Kind = s.request.origin.Kind
+	}
 	for _, f := range wait.Fixes(target) {
-		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell()})
+		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell(), Then: f.Then})
 	}
 	return changes
 }
@@ -64,7 +68,10 @@ func (s *site) suggest(result *assignment) {
 	isOffered := !slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
 	if result.verdict == inspect.Never && isOffered {
 		c := s.changeJob("request at most %s, for ", atMost(demand, short))
-		c.Command, c.Share = s.setParallelism(demand, short), shareOf(short)
+		c.Share = shareOf(short)
+		if c.Command = s.setParallelism(demand, short); c.Command == "" {
+			c = s.again(c)
+		}
 		s.change(c)
 	}
 	s.raise(short)
@@ -97,13 +104,20 @@ func (s *site) suit(t *try, result *assignment) {
 	for _, label := range t.selects {
 		parts = append(parts, "select label "+label)
 	}
-	text := inspect.And(parts)
-	if s.request.origin != nil {
-		text = "recreate it with Pods that " + text
-	}
-	c := s.changeJob("%s of flavor %s on ", text, t.flavor)
+	c := s.again(s.changeJob("%s of flavor %s on ", inspect.And(parts), t.flavor))
 	c.Share = shareOf(short)
 	s.change(c)
+}
+
+// again adds to a change of the manifest how a submitted Job gets the change.
+func (s *site) again(c inspect.PlacementChange) inspect.PlacementChange {
+	if s.request.origin == nil {
+		return c
+	}
+	f := command.Fix{Text: c.Message, Command: command.Words(c.Command), Then: c.Then}.Again(s.request.origin.Kind)
+	c.Tail = strings.TrimPrefix(f.Text, c.Message)
+	c.Message, c.Command, c.Then = f.Text, f.Shell(), f.Then
+	return c
 }
 
 // patchParallelism returns the command that sets spec.parallelism of a submitted Job, "" if none was

@@ -33,7 +33,7 @@ func (s *site) keepPodSecurity() {
 		}
 		if why != "" {
 			s.decide(inspect.Never, inspect.PodsRefused, "namespace %s refuses the Pods (PodSecurity level %s): %s", namespace.Name, level.Enforce.Level, why)
-			s.Changes = []inspect.PlacementChange{{Message: "set these fields in the Pod template"}, s.allowPods(namespace.Name, level.Enforce.Version)}
+			s.Changes = []inspect.PlacementChange{s.again(inspect.PlacementChange{Message: "set these fields in the Pod template"}), s.allowPods(namespace.Name, level.Enforce.Version)}
 			return
 		}
 	}

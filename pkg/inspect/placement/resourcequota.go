@@ -86,10 +86,11 @@ func (s *site) exceed(v inspect.Verdict, q *corev1.ResourceQuota, format string,
 		return
 	}
 	s.decide(v, inspect.NamespaceQuota, format, arguments...)
-	s.Changes = []inspect.PlacementChange{{
-		Message: fmt.Sprintf("raise ResourceQuota %s in namespace %s on %s, or request less", q.Name, s.request.Namespace, s.Context),
+	raise := inspect.PlacementChange{
+		Message: fmt.Sprintf("raise ResourceQuota %s in namespace %s on %s", q.Name, s.request.Namespace, s.Context),
 		Command: command.Kubectl(s.Context, s.request.Namespace, "describe", "resourcequota", q.Name).Shell(),
-	}}
+	}
+	s.Changes = []inspect.PlacementChange{raise, s.again(inspect.PlacementChange{Message: "request less"})}
 }
 
 // freeOf returns how much of each limited resource a ResourceQuota has left.

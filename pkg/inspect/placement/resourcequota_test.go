@@ -37,7 +37,7 @@ func TestResourceQuotas(t *testing.T) {
 			assert.Equal(t, p.Verdict, tt.verdict, p.Message)
 			assert.Assert(t, strings.Contains(p.Message, tt.want), p.Message)
 			assert.Equal(t, p.Reason == inspect.NamespaceQuota, tt.verdict != inspect.Fits)
-			assert.Equal(t, len(p.Changes) == 1 && strings.Contains(p.Changes[0].Command, "describe resourcequota team"), tt.verdict != inspect.Fits)
+			assert.Equal(t, len(p.Changes) == 2 && strings.Contains(p.Changes[0].Command, "describe resourcequota team"), tt.verdict != inspect.Fits)
 			if tt.want == "" {
 				assert.Assert(t, !strings.Contains(p.Message, "ResourceQuota"), p.Message)
 			}

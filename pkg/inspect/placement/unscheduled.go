@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,7 +28,7 @@ func (a *Surroundings) onNodes(p inspect.Pair) []inspect.Placement {
 		}
 		for _, pod := range f.PodsOf(j) {
 			if pod.IsUnschedulable() {
-				all = append(all, *a.forPods(f, j, pod))
+				all = append(all, *a.forPods(f, j, cmp.Or(p.Origin, j), pod))
 				break
 			}
 		}
@@ -36,9 +37,10 @@ func (a *Surroundings) onNodes(p inspect.Pair) []inspect.Placement {
 }
 
 // forPods judges the Pods of a Job by the nodes of its cluster. It does not
-// consider what runs on the nodes: it quotes the scheduler, which does.
-func (a *Surroundings) forPods(f *inspect.Facts, j *inspect.Job, pod *inspect.Pod) *inspect.Placement {
-	r := Request{Namespace: j.Namespace, PodSets: podSetsOn(f, j)}
+// consider what runs on the nodes: it quotes the scheduler, which does. origin is the Job that its user would
+// change.
+func (a *Surroundings) forPods(f *inspect.Facts, j, origin *inspect.Job, pod *inspect.Pod) *inspect.Placement {
+	r := Request{Namespace: j.Namespace, PodSets: podSetsOn(f, j), origin: origin}
 	s := newSite(f, &r, a, role{}, nil)
 	s.Said, s.SaidAt = pod.Message, pod.Scheduled.DeepCopy()
 	s.isUntolerated = strings.Contains(pod.Message, "untolerated taint")
@@ -138,22 +140,19 @@ func (s *site) noNodeFits(set *kueue.PodTemplate, lead string) {
 func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChange) {
 	pod := s.podsOf(set, !s.isUntolerated)[0]
 	sum := pod.Summarize(s.facts.Environment.Nodes)
-	verb := "recreate it with"
-	if s.role.isNew {
-		verb = "use"
-	}
 	if labels := pod.MissingLabels(s.facts.Environment.Nodes); len(labels) > 0 && sum.Nodes > 0 && !selects(&set.Template.Spec, labels) {
 		// Kueue adds the labels of the flavor to the Pods, and Kubernetes those of the RuntimeClass.
 		changes = append(changes, inspect.PlacementChange{
 			Message: fmt.Sprintf("add nodes with label %s, which their flavor or RuntimeClass requires, on %s", strings.Join(labels, " or "), s.Context),
 		})
 	} else if len(labels) > 0 && sum.Nodes > 0 {
-		changes = append(changes, inspect.PlacementChange{
-			Message: fmt.Sprintf("%s Pods that do not select %s, which no node on %s has; or add it to nodes there", verb, strings.Join(labels, " or "), s.Context),
-		})
+		names := strings.Join(labels, " or ")
+		changes = append(changes,
+			s.again(inspect.PlacementChange{Message: fmt.Sprintf("use Pods that do not select %s, which no node on %s has", names, s.Context)}),
+			inspect.PlacementChange{Message: fmt.Sprintf("add label %s to nodes on %s", names, s.Context)})
 	}
 	for _, taint := range slices.Sorted(maps.Keys(sum.OneTaint)) {
-		changes = append(changes, inspect.PlacementChange{Message: fmt.Sprintf("%s Pods that tolerate taint %s (%s on %s)", verb, taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)})
+		changes = append(changes, s.again(inspect.PlacementChange{Message: fmt.Sprintf("use Pods that tolerate taint %s (%s on %s)", taint, inspect.Count(sum.OneTaint[taint], "node"), s.Context)}))
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Largest)) {
 		has, asked := sum.Largest[name].DeepCopy(), pod.Requests()[name].DeepCopy()
@@ -164,10 +163,10 @@ func (s *site) fitNodes(set *kueue.PodTemplate) (changes []inspect.PlacementChan
 		if has.Sign() <= 0 {
 			continue
 		}
-		changes = append(changes, inspect.PlacementChange{
-			Message: fmt.Sprintf("%s Pods that request at most %s %s each, not %s, for %s", verb, plain(has), name, plain(asked), s.Context),
+		changes = append(changes, s.again(inspect.PlacementChange{
+			Message: fmt.Sprintf("use Pods that request at most %s %s each, not %s, for %s", plain(has), name, plain(asked), s.Context),
 			Share:   1 - has.AsApproximateFloat64()/asked.AsApproximateFloat64(),
-		})
+		}))
 	}
 	return changes
 }

@@ -265,7 +265,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 		},
 		{
 			recording: "two-flavors", code: "JM029", name: "wants-gpu-pool", severity: inspect.Error,
-			message: []string{"no flavor on the workers fits its Pods", "flavor on-demand does not match"}, remedy: []string{"recreate it with a node selector or affinity that matches flavor on-demand"},
+			message: []string{"no flavor on the workers fits its Pods", "flavor on-demand does not match"}, remedy: []string{"set a node selector or affinity that matches the labels of flavor on-demand"},
 		},
 		{
 			recording: "cohort-borrowing", code: "JM029", name: "user-queue", severity: inspect.Info,

@@ -248,6 +248,7 @@ func nominatedPartCases() []testCase {
 // TestWaitingFindings checks how findings with one cause are reported.
 func TestWaitingFindings(t *testing.T) {
 	moved, both := missingNamespaces()
+	const again = ", then delete the Job, and create it again"
 	const namesQueue = `{metadata: {labels: {kueue.x-k8s.io/queue-name: user-queue}}}`
 	cases := map[string]struct {
 		testCase
@@ -343,7 +344,7 @@ func TestWaitingFindings(t *testing.T) {
 			message: "Job default/train: no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
 				"only 2 of 4 Pods fit in one domain of topology racks",
 			remedy: "add nodes to a domain of topology racks on kwok-w2; check its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
-				"; or request a wider topology in the Pod template; or remove the topology request from the Pod template" +
+				"; or request a wider topology in the Pod template" + again + "; or remove the topology request from the Pod template" + again +
 				"; or set the topology of ResourceFlavor a100 on kwok-w1, whose Topologies were not read (cannot be undone, affects all its Jobs): " +
 				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`),
 		},
@@ -358,7 +359,7 @@ func TestWaitingFindings(t *testing.T) {
 				"none of its 4 Pods fits in a domain of topology racks",
 			remedy: "wait until other Workloads release quota; or raise the quota on kwok-w2: " + quoted("kubectl --context kwok-w2 edit clusterqueues.kueue.x-k8s.io cluster-queue") +
 				"; or add nodes to a domain of topology racks on kwok-w1; check its levels: " + quoted("kubectl --context kwok-w1 describe topologies.kueue.x-k8s.io racks") +
-				"; or request a wider topology in the Pod template",
+				"; or request a wider topology in the Pod template" + again,
 		},
 	}
 	for name, c := range cases {

@@ -173,7 +173,9 @@ func addQuota(v *view.View, s *view.Sighting, held []heldCopy) {
 	for i := range held {
 		h := &held[i]
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
-		waits[i] = kueue.ClusterWait{Wait: h.wait, Target: advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, "")}
+		target := advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, "")
+		target.Kind = s.Jobs[0].Kind
+		waits[i] = kueue.ClusterWait{Wait: h.wait, Target: target}
 	}
 	s.Remedy = command.Alternatives(kueue.Fixes(waits))
 }
