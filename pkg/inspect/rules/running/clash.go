@@ -81,8 +81,8 @@ func clash(v *view.View, s view.Submission, c view.Copy, other *inspect.Job) vie
 	return view.Sighting{
 		Object: view.Of(j), Since: admittedAt(v, s, c), Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("%s (%s) admitted it, but another %s there has its name", c.Cluster, c.Worker.Context, j.Kind),
-		Remedy: command.Say("submit %s under another name, and delete it on %s; or delete the other %s on %s, if its result is not needed: %s",
-			j.Namespace+"/"+j.Name, j.Context, j.Kind, other.Context, advice.DeleteJob(other)),
+		Remedy: command.Say("submit the %s under another name, then delete %s on %s: %s; or delete the other %s on %s, if its result is not needed: %s",
+			j.Kind, view.Of(j).String(), j.Context, advice.DeleteJob(j), j.Kind, other.Context, advice.DeleteJob(other)),
 	}
 }
 
