@@ -147,6 +147,17 @@ func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
 	return kueue.FixTarget{Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies(), Flavors: flavors}
 }
 
+// LimitsOf returns the LimitRanges of a namespace, as far as they were read.
+func (c *Capacity) LimitsOf(namespace string) []corev1.LimitRange {
+	var limits []corev1.LimitRange
+	for _, l := range c.LimitRanges {
+		if l.Namespace == namespace {
+			limits = append(limits, *l)
+		}
+	}
+	return limits
+}
+
 // UnreadLimitRanges returns why the LimitRanges of a namespace are unknown, nil if they were read.
 func (c *Capacity) UnreadLimitRanges(namespace string) error {
 	if c.LimitRangesRead.Has(namespace) {

@@ -45,6 +45,15 @@ type KueueFacts struct {
 	Neighbours *Neighbours
 }
 
+// CountingRules returns how the Kueue of a cluster may count what a Pod requests, likeliest first. Only
+// versions before 0.20 serve the older API. Some of them were patched to apply limits first.
+func (k *KueueFacts) CountingRules() []kueue.CountingRules {
+	if k.ServesOld {
+		return []kueue.CountingRules{{}, {LimitsFirst: true}}
+	}
+	return []kueue.CountingRules{{LimitsFirst: true, Containers: true}}
+}
+
 // KueueHome returns where Kueue runs on the cluster: where it was found, otherwise where its manifests put it.
 func (f *Facts) KueueHome() kueue.Home {
 	switch {

@@ -38,6 +38,9 @@ type Claim struct {
 	Holds []FlavorQuantity
 	// Requests is the quota that it waits for, by podset; nil if unknown.
 	Requests []PodSetRequests
+	// Templates are the Pods that Requests was computed from without LimitRanges, with their resources only;
+	// nil if Kueue has reported the requests. Count applies the LimitRanges.
+	Templates []PodTemplate
 	// Reason and Message are those of QuotaReserved=False. They are "" if Kueue
 	// has not reported anything. Waiting reads them.
 	Reason, Message string
@@ -147,9 +150,17 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	}
 	c.BesidesQuota = w.besidesQuota()
 	if c.Requests = w.Status.ResourceRequests; c.Requests == nil {
-		c.Requests = w.requestsOfTemplates()
+		c.Templates = w.templates()
+		c.Count(nil, CountingRules{})
 	}
 	return c
+}
+
+// Count computes what the Pods request with the LimitRanges of their namespace, if Kueue has not reported it.
+func (c *Claim) Count(limits []corev1.LimitRange, by CountingRules) {
+	if c.Templates != nil {
+		c.Requests = RequestsOf(c.Templates, limits, by)
+	}
 }
 
 // besidesQuota returns why the Workload has no quota if QuotaReserved does not say so, otherwise nil.
@@ -217,13 +228,28 @@ func (w *ClaimedWorkload) counts() (sets []struct {
 	return sets
 }
 
-// requestsOfTemplates returns the requests in the Pod templates. Those that Kueue
-// reports are better, but Kueue reports none of Workloads that it has not
-// evaluated.
-func (w *ClaimedWorkload) requestsOfTemplates() []PodSetRequests {
+// templates returns the Pods that need quota, with the fields that decide what they request. Kueue reports
+// requests only of Workloads that it has evaluated.
+func (w *ClaimedWorkload) templates() []PodTemplate {
 	var sets []PodTemplate
 	if json.Unmarshal(w.Spec.PodSets, &sets) != nil {
 		return nil
 	}
-	return RequestsOf(Remaining(sets, w.Status.Reclaimable), nil, CountingRules{})
+	sets = Remaining(sets, w.Status.Reclaimable)
+	for i := range sets {
+		set := &sets[i]
+		spec := corev1.PodSpec{Overhead: set.Template.Spec.Overhead, Resources: set.Template.Spec.Resources}
+		spec.InitContainers, spec.Containers = withResources(set.Template.Spec.InitContainers), withResources(set.Template.Spec.Containers)
+		*set = PodTemplate{Name: set.Name, Count: set.Count, Template: corev1.PodTemplateSpec{Spec: spec}}
+	}
+	return sets
+}
+
+// withResources returns containers with only what decides what they request.
+func withResources(containers []corev1.Container) []corev1.Container {
+	all := make([]corev1.Container, len(containers))
+	for i := range containers {
+		all[i] = corev1.Container{Resources: containers[i].Resources, RestartPolicy: containers[i].RestartPolicy}
+	}
+	return all
 }

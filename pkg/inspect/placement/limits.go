@@ -87,7 +87,7 @@ func (s *site) refuseByLimits(o *outsideLimits) bool {
 // refusedByLimits returns the bound because of which the namespace refuses the Pods, nil if it does not. ways are
 // the ways in which Kueue may count what they request.
 func (s *site) refusedByLimits(all []podSetDemand, ways []kueue.CountingRules) *outsideLimits {
-	limits := limitsOf(s.capacity, s.request.Namespace)
+	limits := s.capacity.LimitsOf(s.request.Namespace)
 	for i := range all {
 		spec := &all[i].set.Template.Spec
 		for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {

@@ -207,7 +207,7 @@ func (s *site) limits() []corev1.LimitRange {
 	if s.capacity == nil {
 		return nil
 	}
-	return limitsOf(s.capacity, s.request.Namespace)
+	return s.capacity.LimitsOf(s.request.Namespace)
 }
 
 // flavored returns a Pod spec with what Kueue adds for a flavor. The flavor

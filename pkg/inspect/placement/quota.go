@@ -20,7 +20,7 @@ func (s *site) judgeQuota() bool {
 	if s.request.PodSets == nil {
 		return s.decideByMessage("the requests of its Pods are unknown")
 	}
-	request, ways := s.request.withOverhead(s.Context).remaining(s.template()), possibleRules(s.facts.Kueue)
+	request, ways := s.request.withOverhead(s.Context).remaining(s.template()), s.facts.Kueue.CountingRules()
 	all := request.demands(s.capacity, s.reportedRequests(), ways[0])
 	if o := s.refusedByLimits(all, ways); o != nil {
 		return s.refuseByLimits(o)

@@ -181,7 +181,7 @@ type podSetDemand struct {
 // the namespace there.
 func (r *Request) demands(c *inspect.Capacity, reported []kueue.PodSetRequests, by kueue.CountingRules) []podSetDemand {
 	all := make([]podSetDemand, 0, len(r.PodSets))
-	computed := kueue.RequestsOf(r.PodSets, limitsOf(c, r.Namespace), by)
+	computed := kueue.RequestsOf(r.PodSets, c.LimitsOf(r.Namespace), by)
 	for i := range r.PodSets {
 		set := &r.PodSets[i]
 		a := podSetDemand{set: set, count: int64(set.Count), total: map[string]capacity.Amount{}}
@@ -208,16 +208,6 @@ func (r *Request) remaining(w *kueue.PodTemplates) *Request {
 	left := *r
 	left.PodSets = kueue.Remaining(r.PodSets, w.Status.Reclaimable)
 	return &left
-}
-
-// possibleRules returns how the Kueue of a cluster may count what a Pod requests,
-// likeliest first. Only versions before 0.20 serve the older API. Some of
-// them were patched to apply limits first.
-func possibleRules(k *inspect.KueueFacts) []kueue.CountingRules {
-	if k.ServesOld {
-		return []kueue.CountingRules{{}, {LimitsFirst: true}}
-	}
-	return []kueue.CountingRules{{LimitsFirst: true, Containers: true}}
 }
 
 // asksForDevices reports whether any Pods request devices by ResourceClaims.
@@ -256,14 +246,4 @@ func without(all []podSetDemand, left, total int64) []podSetDemand {
 		}
 	}
 	return fewer
-}
-
-func limitsOf(c *inspect.Capacity, namespace string) []corev1.LimitRange {
-	var limits []corev1.LimitRange
-	for _, l := range c.LimitRanges {
-		if l.Namespace == namespace {
-			limits = append(limits, *l)
-		}
-	}
-	return limits
 }

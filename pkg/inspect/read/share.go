@@ -23,8 +23,9 @@ type sharer struct {
 	// labels and asks are the first values seen, by a part of them.
 	labels map[string]map[string]string
 	asks   map[string][]kueue.PodSetRequests
-	// podSets are the first ones seen, by the first Pod set's name; admissions are by queue.
+	// podSets are the first ones seen, by the first Pod set's name; templates and admissions are by queue.
 	podSets    map[string][]kueue.PodSet
+	templates  map[string][]kueue.PodTemplate
 	admissions map[string]*kueue.Admission
 	// These lists are the first ones seen, by their first elements. What a controller writes in one
 	// second is usually equal.
@@ -39,7 +40,7 @@ func newSharer() *sharer {
 	return &sharer{
 		interner: interner{}, fields: map[string]*metav1.FieldsV1{}, times: map[metav1.Time]*metav1.Time{},
 		labels: map[string]map[string]string{}, asks: map[string][]kueue.PodSetRequests{},
-		podSets: map[string][]kueue.PodSet{}, admissions: map[string]*kueue.Admission{},
+		podSets: map[string][]kueue.PodSet{}, templates: map[string][]kueue.PodTemplate{}, admissions: map[string]*kueue.Admission{},
 		writes: lists[metav1.ManagedFieldsEntry]{}, conditions: lists[metav1.Condition]{}, checks: lists[kueue.CheckState]{},
 		names: lists[string]{}, held: lists[kueue.FlavorQuantity]{},
 	}
@@ -160,6 +161,9 @@ func (s *sharer) claim(c *kueue.Claim) {
 		all(s, &c.Holds[i].Flavor, &c.Holds[i].Resource)
 	}
 	c.Holds, c.Nominated = s.held.one(c.Holds), s.names.one(c.Nominated)
+	if c.Templates != nil {
+		c.Templates = likeFirst(s.templates, c.LocalQueue, c.Templates)
+	}
 	if len(c.Requests) == 0 {
 		return
 	}

@@ -217,6 +217,9 @@ func (w *Want) readFollowUps(ctx context.Context, c *fleet.Cluster, r *factReade
 		r.readLocals(ctx, c.Namespace)
 		r.wg.Wait()
 	}
+	if w.Quotas != NoScope {
+		r.countRequests(ctx)
+	}
 }
 
 // readQueues reads the requested queues and their capacity.
