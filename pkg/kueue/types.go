@@ -153,11 +153,25 @@ type WorkloadStatus struct {
 	// PastSeconds is the total time for which it was admitted before evictions.
 	PastSeconds *int32        `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
 	Requeue     *RequeueState `json:"requeueState,omitempty"`
+	// Gates keep it from preempting others while they are closed.
+	Gates []GateState `json:"preemptionGates,omitempty"`
 	// Stats count its evictions.
 	Stats *struct {
 		Evictions []Eviction `json:"evictions,omitempty"`
 	} `json:"schedulingStats,omitempty"`
 }
+
+// GateState is the state of a preemption gate.
+type GateState struct {
+	Name string `json:"name"`
+	// Position is Open or Closed.
+	Position           string      `json:"position"`
+	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
+}
+
+// MultiKueueGate is the preemption gate that a manager opens on the copies of a Workload (kueue:
+// pkg/controller/constants, MultiKueuePreemptionGate).
+const MultiKueueGate = "kueue.x-k8s.io/multikueue"
 
 // Eviction counts the evictions of a Workload for a reason.
 type Eviction struct {

@@ -1,6 +1,7 @@
 package liveness
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -64,12 +65,46 @@ func (c *collector) addSigns(w *kueue.Workload, isCopy bool) {
 			c.add(DutyAny, w, time.Time{}, c.toOurClock(condition.LastTransitionTime))
 		}
 	}
+	var byManager []time.Time
+	if isCopy {
+		byManager = c.writtenByManager(w)
+	}
 	for i := range w.ManagedFields {
 		f := &w.ManagedFields[i]
-		if f.Time != nil && strings.HasPrefix(f.Manager, "kueue") && (!isCopy || f.Subresource == "status") {
-			c.add(DutyAny, w, time.Time{}, c.toOurClock(*f.Time))
+		if f.Time == nil || !strings.HasPrefix(f.Manager, "kueue") || isCopy && f.Subresource != "status" {
+			continue
+		}
+		at := c.toOurClock(*f.Time)
+		isManagers := func(written time.Time) bool { return at.Sub(written).Abs() <= writeDelay }
+		if !slices.ContainsFunc(byManager, isManagers) {
+			c.add(DutyAny, w, time.Time{}, at)
 		}
 	}
+}
+
+// writeDelay is longer than a write takes from its time by the writer's clock to that in managedFields, with
+// the error of both clocks.
+const writeDelay = 10 * time.Second
+
+// writtenByManager returns when MultiKueue of a manager wrote the status of a copy: it deactivates the copy
+// of an evicted Workload, and opens a preemption gate. It uses the field managers of the worker's Kueue
+// (kueue: pkg/controller/admissionchecks/multikueue/workload.go), and the manager's clock.
+func (c *collector) writtenByManager(w *kueue.Workload) (written []time.Time) {
+	context := c.home.Context
+	for _, f := range c.Clusters {
+		if own := f.Workload(w.Namespace, w.Name); f != c.home && own != nil && own.Labels[delegation.MultiKueueOriginLabel] == "" {
+			context = f.Context
+		}
+	}
+	if target := w.Condition(kueue.DeactivationTarget); target != nil {
+		written = append(written, c.ToOurClock(context, target.LastTransitionTime.Time))
+	}
+	for _, gate := range w.Status.Gates {
+		if gate.Name == kueue.MultiKueueGate && gate.Position == "Open" {
+			written = append(written, c.ToOurClock(context, gate.LastTransitionTime.Time))
+		}
+	}
+	return written
 }
 
 // addJob records Kueue's actions for the Job of a Workload on its own cluster.
