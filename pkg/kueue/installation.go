@@ -124,12 +124,39 @@ func (i *Installation) Frameworks() (names []string, known bool) {
 	if i.Config == nil {
 		return nil, false
 	}
-	names = slices.Concat(i.Config.Integrations.Frameworks, i.Config.Integrations.ExternalFrameworks)
+	return i.frameworks(i.Config.Integrations.ExternalFrameworks), true
+}
+
+// Copied returns the frameworks whose objects MultiKueue may copy to workers, as Frameworks does: those with
+// an adapter, and those of multiKueue.externalFrameworks, which no other list enables (kueue:
+// cmd/kueue/main.go).
+func (i *Installation) Copied() (names []string, known bool) {
+	if i.Config == nil {
+		return nil, false
+	}
+	var external []string
+	if i.Config.MultiKueue != nil {
+		for _, framework := range i.Config.MultiKueue.ExternalFrameworks {
+			external = append(external, framework.Name)
+		}
+	}
+	names = slices.DeleteFunc(i.frameworks(external), func(name string) bool { return slices.Contains(withoutAdapter(), name) })
+	return names, true
+}
+
+func (i *Installation) frameworks(external []string) []string {
+	names := slices.Concat(i.Config.Integrations.Frameworks, external)
 	if len(i.Config.Integrations.Frameworks) == 0 {
 		names = append(names, "batch/job")
 	}
 	slices.Sort(names)
-	return slices.Compact(names), true
+	return slices.Compact(names)
+}
+
+// withoutAdapter returns the frameworks that MultiKueue does not copy (kueue: pkg/controller/jobs). It copies
+// the Pods of Deployments, and rejects SparkApplications.
+func withoutAdapter() []string {
+	return []string{"deployment", "sparkoperator.k8s.io/sparkapplication"}
 }
 
 // Origin returns multiKueue.origin; known is false if the configuration is unknown.

@@ -24,6 +24,24 @@ func TestImageVersion(t *testing.T) {
 	assert.Assert(t, !ok)
 }
 
+// TestCopied checks that a manager needs rights on its workers only for kinds that MultiKueue copies.
+func TestCopied(t *testing.T) {
+	_, known := (&Installation{}).Copied()
+	assert.Assert(t, !known)
+	for text, want := range map[string][]string{
+		`{}`: {"batch/job"},
+		`{integrations: {frameworks: [pod, deployment, sparkoperator.k8s.io/sparkapplication, ray.io/rayjob]}}`: {"pod", "ray.io/rayjob"},
+		`{integrations: {frameworks: [pod], externalFrameworks: [Foo.v1.example.com]}}`:                         {"pod"},
+		`{multiKueue: {externalFrameworks: [{name: PipelineRun.v1.tekton.dev}]}}`:                               {"PipelineRun.v1.tekton.dev", "batch/job"},
+	} {
+		i := &Installation{Config: &Configuration{}}
+		assert.NilError(t, yaml.Unmarshal([]byte(text), i.Config))
+		copied, known := i.Copied()
+		assert.Assert(t, known)
+		assert.DeepEqual(t, copied, want)
+	}
+}
+
 func TestConfiguration(t *testing.T) {
 	unknown := &Installation{}
 	_, known := unknown.Origin()

@@ -13,7 +13,7 @@ type Grant struct {
 }
 
 // WorkerGrants returns what MultiKueue needs on a worker to dispatch the
-// kinds of some integrations: to watch, create and delete mirrors and
+// kinds of integrations that it copies: to watch, create and delete mirrors and
 // Workloads, and to read their status (docs/reference/multikueue.md#setup).
 func WorkerGrants(frameworks []string) []Grant {
 	grants := []Grant{
@@ -32,17 +32,13 @@ func WorkerGrants(frameworks []string) []Grant {
 
 // frameworkResource returns the resource of an integration, such as jobs of
 // group batch for "batch/job" and pipelineruns of tekton.dev for
-// "PipelineRun.v1.tekton.dev". ok is false if MultiKueue dispatches no such
-// resource.
+// "PipelineRun.v1.tekton.dev". ok is false if the name has neither form.
 func frameworkResource(name string) (group, resource string, ok bool) {
 	switch name {
 	case "pod":
 		return "", "pods", true
 	case "statefulset":
 		return "apps", "statefulsets", true
-	case "deployment":
-		// MultiKueue dispatches its Pods.
-		return "", "", false
 	}
 	if group, kind, isPath := strings.Cut(name, "/"); isPath {
 		return group, strings.ToLower(delegation.Plural(kind)), true

@@ -154,7 +154,7 @@ func usersOf(manager *inspect.Facts) []managerUser {
 	}
 	frameworks := []string{"batch/job"}
 	if i := manager.Setup.Installation; i != nil {
-		if known, ok := i.Frameworks(); ok {
+		if known, ok := i.Copied(); ok {
 			frameworks = known
 		}
 	}
