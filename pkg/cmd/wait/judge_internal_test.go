@@ -58,8 +58,8 @@ func TestOrphans(t *testing.T) {
 		shown     string
 		err       string
 	}{
-		{forFinished, inspect.Job{Status: delegation.Complete, Succeeded: 2}, "complete on w1. Its mirror is Complete. 2/1 completions. " + gone, errReached.Error()},
-		{forFinished, inspect.Job{Status: delegation.Failed, Failure: "DeadlineExceeded: too slow"}, "failed on w1. Its mirror is Failed. DeadlineExceeded: too slow. 0/1 completions. " + gone, "job ml/train failed: Its mirror is Failed. DeadlineExceeded: too slow. 0/1 completions. " + gone},
+		{forFinished, inspect.Job{Status: delegation.Complete, Succeeded: 2}, "complete on w1. The mirror is Complete. 2/1 completions. " + gone, errReached.Error()},
+		{forFinished, inspect.Job{Status: delegation.Failed, Failure: "DeadlineExceeded: too slow"}, "failed on w1. The mirror is Failed. DeadlineExceeded: too slow. 0/1 completions. " + gone, "job ml/train failed: The mirror is Failed. DeadlineExceeded: too slow. 0/1 completions. " + gone},
 		{forFinished, inspect.Job{Status: delegation.Running, Ready: new(int32(1)), Active: 1}, "running on w1. " + gone, ""},
 		{forRunning, inspect.Job{Status: delegation.Running, Ready: new(int32(1)), Active: 1}, "running on w1. " + gone, errReached.Error()},
 		{forRunning, inspect.Job{Status: delegation.Running, Ready: new(int32(1)), Active: 1, DeletedAt: &metav1.Time{}}, "being deleted. " + gone, ""},

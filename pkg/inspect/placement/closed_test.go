@@ -13,7 +13,7 @@ func TestClosedQueues(t *testing.T) {
 		small      = "needs 5 cpu, limit 4 (flavor f)"
 		less       = "request at most 4 cpu (4 Pods at once, not 5), for w, and then "
 		selects    = "ClusterQueue q does not select namespace ml (selector team=a)"
-		label      = "label namespace ml on w for ClusterQueue q"
+		label      = "use another queue or, if namespace ml may use ClusterQueue q, label it on w (replaces another value of team)"
 		resume     = "resume ClusterQueue q on w"
 		resumeHere = "resume LocalQueue ml/q on w"
 	)
