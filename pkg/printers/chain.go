@@ -23,7 +23,8 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	hops, p := t.Hops, palette{o.Color}
 	prefixes := treePrefixes(hops)
 	nodes := hopNodes(t, o)
-	rows, err := newTable(dimmed(hopColumns(o), p), nodes, o).layout(o.Width)
+	table := newTable(dimmed(hopColumns(o), p), nodes, o)
+	rows, err := table.layout(o.Width)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func chainLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 			}
 		}
 	}
-	return lines, nil
+	return append(lines, table.leftOut(o)...), nil
 }
 
 // hopMessages returns the messages of the steps: "" where a step is healthy. A message that was

@@ -301,11 +301,12 @@ func layoutLine(p palette, stamp string, w wording, text string, width int) []st
 // Outcomes writes a row for each dispatched Job, with the context that it was dispatched to, and
 // how that ended.
 func Outcomes(w io.Writer, outcomes []dispatch.Outcome, o TableOptions) error {
-	rows, err := newTable(outcomeColumns(palette{o.Color}), outcomes, o).layout(o.Width)
+	t := newTable(outcomeColumns(palette{o.Color}), outcomes, o)
+	rows, err := t.layout(o.Width)
 	if err != nil {
 		return err
 	}
-	return writeLines(w, rows...)
+	return writeLines(w, append(rows, t.leftOut(o)...)...)
 }
 
 func outcomeColumns(p palette) []column[dispatch.Outcome] {

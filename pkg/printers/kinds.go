@@ -21,17 +21,26 @@ func Kinds(w io.Writer, list *inspect.KindList, o TableOptions) error {
 		return err
 	}
 	isBelow := o.Width > 0 && widest(rows) > o.Width && !o.NoHeaders
+	var below []string
 	if isBelow {
-		if rows, err = newTable(dimmed(kindColumns(o), p), kinds, o).layout(o.Width); err != nil {
+		t := newTable(dimmed(kindColumns(o), p), kinds, o)
+		if rows, err = t.layout(o.Width); err != nil {
 			return err
 		}
+		below = t.notShown(o)
 	}
-	return writeRows(w, rows, list.Errors, o, func(i int) string {
+	if err := writeRows(w, rows, nil, o, func(i int) string {
 		if !isBelow {
 			return ""
 		}
 		return kindDetails(&list.Items[i], o)
-	}, p.dim)
+	}, p.dim); err != nil || o.NoHeaders {
+		return err
+	}
+	if err := writeLines(w, below...); err != nil {
+		return err
+	}
+	return writeErrors(w, list.Errors, len(kinds) > 0, o)
 }
 
 // kindColumns returns the columns that every row has.

@@ -31,7 +31,8 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 		line += len(list.Items[i].Jobs)
 	}
 	line = 0
-	err := newTable(dimmed(jobColumns(o), p), list.All(), o).each(o.Width, func(text string) error {
+	t := newTable(dimmed(jobColumns(o), p), list.All(), o)
+	err := t.each(o.Width, func(text string) error {
 		header, begins := headers[line]
 		isTitles := line == 0
 		line++
@@ -46,6 +47,9 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 		return writeLines(w, text)
 	})
 	if err != nil || o.NoHeaders {
+		return err
+	}
+	if err := writeLines(w, t.notShown(o)...); err != nil {
 		return err
 	}
 	return writeErrors(w, list.Errors, len(list.Items) > 0, o)

@@ -22,12 +22,13 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	if o.Wide {
 		columns = placementColumns(t, p)
 	}
-	rows, err := newTable(columns, candidates, o).layout(o.Width)
+	table := newTable(columns, candidates, o)
+	rows, err := table.layout(o.Width)
 	if err != nil {
 		return nil, err
 	}
 	rows[0] = p.bold(rows[0])
-	lines := append([]string{""}, rows...)
+	lines := slices.Concat([]string{""}, rows, table.leftOut(o))
 	for _, c := range candidates {
 		lines = append(lines, placementNotes(c.Placement, c.name, o)...)
 	}

@@ -30,8 +30,8 @@ type table struct {
 	// droppable are the titles of the columns that may be dropped on a narrow terminal, in this
 	// order. extra are those of the wide table that are dropped if shrinking is not enough.
 	droppable, extra []string
-	// dropped are the titles of the dropped columns.
-	dropped []string
+	// dropped are the titles of the dropped columns. constant are those with one value in all rows, and that value.
+	dropped, constant []string
 	// below is the text below the row that was computed last, on its own lines.
 	below string
 	// height is the number of visible lines, 0 for all.
@@ -258,6 +258,9 @@ func (t *table) dropSame(width int) {
 		if total > width && m.count > 1 && m.same[c] && !t.alwaysShown[c] && ansi.Strip(m.first[c]) != unknown {
 			out = append(out, c)
 			total -= m.widths[c] + len(gap)
+			if value := ansi.Strip(m.first[c]); value != none {
+				t.constant = append(t.constant, t.titles[c]+" "+value)
+			}
 		}
 	}
 	t.dropColumns(out)
@@ -345,12 +348,32 @@ func widest(lines []string) int {
 	return width
 }
 
-// notShown returns lines that name the columns that the table has dropped.
-func (t *table) notShown(o TableOptions) []string {
+// notShown returns lines below the table, each part after a blank line: the value of columns that were dropped because
+// all rows have it, and the titles of other dropped columns.
+func (t *table) notShown(o TableOptions) (lines []string) {
+	for _, part := range [][]string{t.sameLines(o), t.droppedLines(o)} {
+		if len(part) > 0 {
+			lines = append(append(lines, ""), part...)
+		}
+	}
+	return lines
+}
+
+// leftOut returns the same lines as notShown, without blank lines.
+func (t *table) leftOut(o TableOptions) []string { return append(t.sameLines(o), t.droppedLines(o)...) }
+
+func (t *table) sameLines(o TableOptions) []string {
+	if len(t.constant) == 0 || o.NoHeaders {
+		return nil
+	}
+	return wrap("same in all rows: "+strings.Join(t.constant, ", "), o.Width, "")
+}
+
+func (t *table) droppedLines(o TableOptions) []string {
 	if len(t.dropped) == 0 || o.NoHeaders || t.isEmpty() {
 		return nil
 	}
-	return append([]string{""}, wrapBelow("not shown at this width: ", strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width)...)
+	return wrap("not shown at this width: "+strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width, "")
 }
 
 func (t *table) isEmpty() bool {

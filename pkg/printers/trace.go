@@ -204,7 +204,7 @@ func titled(heading string, t *table, o TableOptions) ([]string, error) {
 		return nil, err
 	}
 	rows[0] = p.dim(rows[0])
-	return append([]string{"", p.bold(heading)}, rows...), nil
+	return slices.Concat([]string{"", p.bold(heading)}, rows, t.leftOut(o)), nil
 }
 
 const differencesTitle = "Differences between origin and mirror"

@@ -22,7 +22,8 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 		d.addUnchecked(list.Unchecked)
 		return d.write(w)
 	}
-	lines, err := newTable(dimmed(pairColumns(o), p), rows, o).layout(o.Width)
+	t := newTable(dimmed(pairColumns(o), p), rows, o)
+	lines, err := t.layout(o.Width)
 	if err != nil {
 		return err
 	}
@@ -33,6 +34,7 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	if len(rows) == 0 {
 		lines = nil
 	}
+	lines = append(lines, t.notShown(o)...)
 	unchecked := uncheckedLines(list.Unchecked, o)
 	if len(unchecked) > 0 && len(rows) > 0 {
 		lines = append(lines, "")
