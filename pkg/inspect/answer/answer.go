@@ -181,14 +181,7 @@ func (q *Question) explain(a *Answer) {
 		isOther := a.State == inspect.StateDuplicate && f.AwaitsActor
 		switch {
 		case isOther, !q.isAboutPair(f), q.isRefuted(f, a):
-		case f.Code == unattended && !a.isExplainedBy(f):
-			// The fixes continue the dispatch.
-			a.Message = strings.TrimSpace(a.Message + " No dispatcher copies its status.")
-		case f.Code == ignoredByOwner && q.isNeverDispatched():
-			// The answer says why no cluster can take it.
-		case f.Code == rejectedLeftovers && a.Reason == inspect.ReasonAdmissionCheck:
-			// The rejection explains the Job, with its reason. The finding is about what remains.
-			a.Message = strings.TrimSpace(a.Message + " Its copies remain on the workers.")
+		case q.addAside(a, f):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
 		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):

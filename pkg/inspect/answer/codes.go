@@ -87,3 +87,21 @@ const changedJob = "JM125"
 
 // ignoredByOwner is the code of a Job that its owner has not picked up.
 const ignoredByOwner = "JM101"
+
+// addAside reports whether a finding is not the reason of an answer, which names a better one. It adds what the finding
+// says besides.
+func (q *Question) addAside(a *Answer, f *inspect.Finding) bool {
+	switch {
+	case f.Code == unattended && !a.isExplainedBy(f):
+		// The fixes continue the dispatch.
+		a.Message = strings.TrimSpace(a.Message + " No dispatcher copies its status.")
+	case f.Code == ignoredByOwner && q.isNeverDispatched():
+		// The answer says why no cluster can take it.
+	case f.Code == rejectedLeftovers && a.Reason == inspect.ReasonAdmissionCheck:
+		// The rejection explains the Job, with its reason. The finding is about what remains.
+		a.Message = strings.TrimSpace(a.Message + " Its copies remain on the workers.")
+	default:
+		return false
+	}
+	return true
+}
