@@ -171,6 +171,9 @@ func schemaName(document any) string {
 func unread(schema *jsonschema.Schema) {
 	if status, ok := schema.Definitions["Event"].Properties.Get("status"); ok {
 		status.Enum = append(status.Enum, "")
+		if texts, ok := status.Extras["enumDescriptions"].([]string); ok {
+			status.Extras = map[string]any{"enumDescriptions": append(slices.Clone(texts), "The status was not read yet.")}
+		}
 	}
 }
 
@@ -238,11 +241,19 @@ const module = "github.com/jobmanagedby/kubectl-jobmanagedby"
 // fields as descriptions. Fields are only ever added, so unknown ones are allowed. It has to run
 // at the root of the repository.
 func reflector() (*jsonschema.Reflector, error) {
+	known, explained := enums(), meanings{}
+	for t, values := range known {
+		if err := explained.explain(t, values); err != nil {
+			return nil, err
+		}
+	}
 	r := &jsonschema.Reflector{
 		AllowAdditionalProperties: true,
 		Mapper: func(t reflect.Type) *jsonschema.Schema {
-			if values, ok := enums()[t]; ok {
-				return values
+			if values, ok := known[t]; ok {
+				// The reflector adds the description of each field.
+				own := *values
+				return &own
 			}
 			if t == reflect.TypeFor[metav1.Time]() || t == reflect.TypeFor[metav1.MicroTime]() {
 				return &jsonschema.Schema{Type: "string", Format: "date-time"}

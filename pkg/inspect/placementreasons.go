@@ -40,8 +40,9 @@ const (
 	QuotaInUse PlacementReason = "QuotaInUse"
 	// BehindInQueue means that another Workload is first in a StrictFIFO queue.
 	BehindInQueue PlacementReason = "BehindInQueue"
-	// CheckPending and CheckRejected are the states of an AdmissionCheck.
-	CheckPending  PlacementReason = "CheckPending"
+	// CheckPending means that an AdmissionCheck is pending.
+	CheckPending PlacementReason = "CheckPending"
+	// CheckRejected means that an AdmissionCheck has rejected the Workload.
 	CheckRejected PlacementReason = "CheckRejected"
 	// Deactivated means that spec.active of the Workload is false.
 	Deactivated PlacementReason = "Deactivated"

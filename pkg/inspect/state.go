@@ -109,7 +109,7 @@ const (
 	ReasonFinding JobReason = "Finding"
 	// ReasonOverLimit means that the Job requests more than any cluster can ever give.
 	ReasonOverLimit JobReason = "OverLimit"
-	// ReasonNoFlavor means that no flavor of any cluster suits the Pods.
+	// ReasonNoFlavor means that no flavor or topology of any cluster suits the Pods.
 	ReasonNoFlavor JobReason = "NoFlavor"
 	// ReasonQuotaInUse means that other Jobs hold the quota.
 	ReasonQuotaInUse JobReason = "QuotaInUse"

@@ -15,7 +15,9 @@ type WaitReason string
 
 // Reasons of Workloads that wait for nothing.
 const (
+	// ReasonAdmitted means that Kueue has admitted the Workload.
 	ReasonAdmitted WaitReason = "Admitted"
+	// ReasonFinished means that the Workload has finished.
 	ReasonFinished WaitReason = "Finished"
 )
 
@@ -60,11 +62,16 @@ const ReasonNoTopologyDomain WaitReason = "NoTopologyDomain"
 // Reasons that end only if a user changes the Job, the quota, a queue or a
 // flavor.
 const (
-	ReasonOverLimit          WaitReason = "OverLimit"
-	ReasonTaint              WaitReason = "UntoleratedTaint"
-	ReasonFlavorLabels       WaitReason = "FlavorLabelMismatch"
+	// ReasonOverLimit means that the Workload requests more than its ClusterQueue can ever give.
+	ReasonOverLimit WaitReason = "OverLimit"
+	// ReasonTaint means that the Pods do not tolerate a taint of a flavor.
+	ReasonTaint WaitReason = "UntoleratedTaint"
+	// ReasonFlavorLabels means that the labels of a flavor do not match the node selector or affinity of the Pods.
+	ReasonFlavorLabels WaitReason = "FlavorLabelMismatch"
+	// ReasonResourceNotCovered means that no flavor of the ClusterQueue has a requested resource.
 	ReasonResourceNotCovered WaitReason = "ResourceNotCovered"
-	ReasonFlavorMissing      WaitReason = "FlavorMissing"
+	// ReasonFlavorMissing means that a flavor of the ClusterQueue does not exist.
+	ReasonFlavorMissing WaitReason = "FlavorMissing"
 	// ReasonNoTopology means that the Pods request a topology and the flavor has none.
 	ReasonNoTopology WaitReason = "FlavorWithoutTopology"
 	// ReasonNoTopologyLevel means that the flavor's topology lacks the requested level.
@@ -72,9 +79,12 @@ const (
 	// ReasonTopologyRequired means that the flavor takes only Pods that request a topology.
 	ReasonTopologyRequired WaitReason = "TopologyRequestMissing"
 	// ReasonNoMatchingFlavor means that Kueue rejects all flavors and names no known cause.
-	ReasonNoMatchingFlavor    WaitReason = "NoMatchingFlavor"
-	ReasonLocalQueueMissing   WaitReason = "LocalQueueMissing"
-	ReasonLocalQueueStopped   WaitReason = "LocalQueueStopped"
+	ReasonNoMatchingFlavor WaitReason = "NoMatchingFlavor"
+	// ReasonLocalQueueMissing means that the LocalQueue does not exist.
+	ReasonLocalQueueMissing WaitReason = "LocalQueueMissing"
+	// ReasonLocalQueueStopped means that the LocalQueue is stopped.
+	ReasonLocalQueueStopped WaitReason = "LocalQueueStopped"
+	// ReasonClusterQueueMissing means that the ClusterQueue does not exist.
 	ReasonClusterQueueMissing WaitReason = "ClusterQueueMissing"
 	// ReasonClusterQueueInactive means that the ClusterQueue is stopped, or lacks a flavor,
 	// an AdmissionCheck or a topology.
@@ -86,7 +96,8 @@ const (
 	// ReasonDevicesUnresolved means that Kueue cannot count the devices of ResourceClaims.
 	ReasonDevicesUnresolved WaitReason = "DevicesUnresolved"
 	// ReasonOnHold means that the Job's own controller does not want it to run.
-	ReasonOnHold        WaitReason = "OnHold"
+	ReasonOnHold WaitReason = "OnHold"
+	// ReasonCheckRejected means that an AdmissionCheck has rejected the Workload.
 	ReasonCheckRejected WaitReason = "AdmissionCheckRejected"
 	// ReasonDeactivated means that a person set spec.active to false.
 	ReasonDeactivated WaitReason = "Deactivated"
@@ -103,7 +114,8 @@ const (
 	// ReasonInadmissible means that Kueue calls the Workload inadmissible, with
 	// an unknown message.
 	ReasonInadmissible WaitReason = "Inadmissible"
-	ReasonUnknown      WaitReason = "Unknown"
+	// ReasonUnknown means that what Kueue reports has no known meaning.
+	ReasonUnknown WaitReason = "Unknown"
 )
 
 // transientReasons returns the reasons that can pass without intervention.
