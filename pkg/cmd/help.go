@@ -99,7 +99,8 @@ func newOptionsCommand() *cobra.Command {
 
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := io.WriteString(cmd.OutOrStdout(), util.FlagUsages(cmd.Root().PersistentFlags())+"\n")
+			_, err := io.WriteString(cmd.OutOrStdout(), util.FlagUsages(cmd.Root().PersistentFlags())+
+				"\nCommands that write take --context, and refuse --contexts and --all-contexts.\n")
 			return err
 		},
 	}

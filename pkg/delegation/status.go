@@ -22,9 +22,9 @@ const (
 	Unclaimed Status = "Unclaimed"
 	// Suspended: it is suspended, and has no Pods left.
 	Suspended Status = "Suspended"
-	// Running: one of its Pods is ready or has ended, and it has not finished.
+	// Running: its status counts a ready or ended Pod, and it has not finished.
 	Running Status = "Running"
-	// Pending: its controller has picked it up, but none of its Pods is ready or has ended.
+	// Pending: its controller has picked it up, but its status counts no ready or ended Pod.
 	Pending Status = "Pending"
 	// Unknown: its kind is not in the table, and none of the common conditions shows its state;
 	// or its controller may write no status while it runs.
@@ -133,7 +133,7 @@ func NeedsClaim(owner Owner, s State) bool {
 	return owner == MultiKueue && !s.StatusWritten && !s.Deleting
 }
 
-// hasRunningPods reports whether a Pod is ready or has ended, as far as Pods are counted.
+// hasRunningPods reports whether a status counts a ready or ended Pod.
 func (s State) hasRunningPods() bool {
 	return s.Active > 0 && (s.Ready == nil || *s.Ready > 0) || s.Succeeded > 0 || s.Failed > 0
 }

@@ -66,8 +66,9 @@ With --by, there is one row for each group:
   WAIT-P90   90th percentile
   HOURS      RESOURCES times RAN; for memory, GiB hours
 
-history reads finished Jobs, and the Workloads that Kueue keeps with them. It cannot show
-what a TTL or Kueue's objectRetentionPolicies deleted. A question mark is an unknown
+history reads finished Jobs, and the Workloads that Kueue keeps. It shows a deleted Job
+only while its Workload exists: KIND is Workload, and RESULT is Deleted if the Job was
+deleted before its end. Kueue's objectRetentionPolicies delete Workloads. A question mark is an unknown
 value: Jobs of dispatch have no Workload. The exit code is 4 if a context could not be
 read.`,
 		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig

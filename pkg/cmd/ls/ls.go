@@ -47,7 +47,7 @@ type listOptions struct {
 	sorter   *printers.Sorter
 	table    printers.TableOptions
 	summary  bool
-	// reasons shows why each Job is in its state, and mirrors shows the mirrors of listed
+	// reasons shows why each Job has its status, and mirrors shows the mirrors of listed
 	// origins.
 	reasons, mirrors bool
 	// names are the Jobs to list, empty for all.
@@ -76,14 +76,14 @@ the built-in controller come last. ls reads the current context, unless you choo
 with --contexts or --all-contexts.
 
 STATUS is the first of these that applies: Terminating, Complete, Failed, Unclaimed
-(delegated, but no controller picked it up), Suspended, Running (Pods run or have run),
-Pending. It is Unknown for a kind that is known only by its schema, if no common
-condition shows the state.
+(delegated, but no controller picked it up), Suspended, Running (its status counts a
+ready or ended Pod), Pending. It is Unknown for a kind that is known only by its schema,
+if no common condition shows the status.
 
 Over several contexts, each Job is listed once. MIRROR is the context of its mirror. A
 mirror has a row of its own if its origin is not listed, or with --mirrors.
 
---reason and -o wide add REASON, the reason of the state, as in trace. -o wide also adds
+--reason and -o wide add REASON, the reason of the status, as in trace. -o wide also adds
 FINDINGS and DISPATCHER. With -w, ls shows none of these columns.
 
 FINDINGS: codes of findings older than five minutes. It is a question mark unless all
@@ -121,11 +121,11 @@ func (f *listFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
 	flags.StringVar(&f.fieldSelector, "field-selector", "", "Selector (field query) to filter on. Servers support metadata.name, metadata.namespace and status.successful for Jobs")
 	util.Describe(cmd, util.ForObjects, util.OneOf("metadata.name=", "metadata.namespace=", "status.successful="), "field-selector")
-	flags.BoolVar(&f.delegated, "delegated", false, "List only Jobs that an external controller reconciles")
+	flags.BoolVar(&f.delegated, "delegated", false, "List only delegated Jobs: their owner is not the built-in controller")
 	util.Describe(cmd, util.ForObjects, nil, "delegated")
 	flags.StringVar(&f.managedBy, "managed-by", "", "List only Jobs whose owner matches this glob, such as 'kueue.x-k8s.io/*' or built-in")
 	util.Describe(cmd, util.ForObjects, completer.Func(completer.Owners(string(delegation.BuiltIn), string(delegation.Dispatch), string(delegation.MultiKueue))), "managed-by")
-	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs in these states, comma-separated")
+	flags.StringSliceVar(&f.statuses, "status", nil, "List only Jobs with these statuses, comma-separated")
 	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(statuses()...), ""), "status")
 	flags.StringSliceVar(&f.findings, "finding", nil, "List only Jobs with one of these findings of check, such as JM101, comma-separated")
 	util.Describe(cmd, util.ForObjects, util.ListOf(util.OneOf(util.Codes()...), ""), "finding")
@@ -138,9 +138,9 @@ func (f *listFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 
 func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has in each state")
+	flags.BoolVar(&f.summary, "summary", false, "Show only how many Jobs each owner has with each status")
 	flags.BoolVar(&f.mirrors, "mirrors", false, "List mirrors in rows of their own")
-	flags.BoolVar(&f.reason, "reason", false, "Add the column REASON: why each Job is in its state")
+	flags.BoolVar(&f.reason, "reason", false, "Add the column REASON: why each Job has its status")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
 	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they arrive, in the order of context, namespace and name")

@@ -60,7 +60,7 @@ be read are recorded as unread.`,
   NAME snapshot small -A --kinds job,jobset
 
   # One namespace of two clusters
-  NAME snapshot train -n train --contexts hub,worker-1`, "NAME", env.DisplayName()),
+  NAME snapshot train -n train --contexts management,worker-1`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the directory to write", "DIR"),
 
 		ValidArgsFunction: util.FirstOnly(util.Directories),

@@ -69,7 +69,7 @@ func reportNotRecorded(v *view.View, w *waiter, o *view.Copy, admitted *metav1.C
 		s.Message = fmt.Sprintf("it runs on %s, but Kueue on %s can never record that: %s is not nominated", o.Worker.Context, f.Context, o.Cluster)
 		s.Remedy = restartOn(o)
 	case len(others) > 0:
-		s.Remedy = command.Say("have the dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
+		s.Remedy = command.Say("have MultiKueue's dispatcher on %s write status.nominatedClusterNames with field manager kueue-admission, "+
 			"or start Kueue there with --feature-gates=WorkloadRequestUseMergePatch=true", f.Context)
 	case isLeftover(v, w, o) && awaited.State == liveness.Skipping:
 		s.Remedy = command.Say("%s; or %s", restartOn(o), s.Remedy)
