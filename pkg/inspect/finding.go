@@ -54,7 +54,7 @@ type Finding struct {
 	// Young is true if the problem is younger than its grace period, so that check does not report
 	// it yet.
 	Young bool `json:"young,omitempty"`
-	// Grace is the grace period of a young problem, 0 for others.
+	// Grace is the grace period of a young problem, and of progress that is younger; 0 for others.
 	Grace time.Duration `json:"-"`
 	// Fingerprint identifies the problem in every later run with the same context names.
 	Fingerprint string `json:"fingerprint"`

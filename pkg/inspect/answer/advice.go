@@ -37,6 +37,12 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 	}
 	for i := range findings {
 		f := &findings[i]
+		if f.Code == behind && t.State == inspect.StateBlocked && q.isAboutPair(f) {
+			if *f = j.Never(q.ofOrigin(*f), t.Message); f.Grace > 0 {
+				// It is too young for an error.
+				f.Severity = inspect.Info
+			}
+		}
 		if !IsAboutQuota(f.Code) || !q.isAboutPair(f) {
 			continue
 		}
@@ -61,6 +67,20 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 			f.Severity = inspect.Warning
 		}
 	}
+}
+
+// ofOrigin returns a finding about a controller that a Job waits for as one about the Job, with what its
+// placements say.
+func (q *Question) ofOrigin(f inspect.Finding) inspect.Finding {
+	o := q.Pair.Origin
+	f.Context, f.APIVersion, f.Kind, f.Namespace, f.Name = o.Context, o.APIVersion, o.Kind, o.Namespace, o.Name
+	f.Jobs, f.Evidence, f.AwaitsActor = []inspect.Ref{inspect.RefOf(o)}, []string{}, false
+	for i := range q.Trace.Placements {
+		if p := &q.Trace.Placements[i]; p.Verdict == inspect.Never {
+			f.Evidence = append(f.Evidence, placeName(p)+": "+p.Message)
+		}
+	}
+	return f
 }
 
 // mayFitByNow reports whether the Job waits, and Kueue on a cluster has not judged it by its current quota.

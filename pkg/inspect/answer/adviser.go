@@ -16,30 +16,42 @@ import (
 const maxAdvisedJobs = 20
 
 // AdviseAll is Advise for the findings of a whole fleet, and returns them. Jobs that wait behind others
-// and fit on no cluster get findings of their own. It leaves out what the user has suppressed. v is an
+// or for a controller, and fit on no cluster get findings of their own. It leaves out what the user has suppressed. v is an
 // inventory with quotas. reach has the flags with which commands reach the clusters.
 func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach []string) []inspect.Finding {
 	a := adviser{
 		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
 	}
-	advised := make([]inspect.Finding, 0, len(findings))
-	for i := range findings {
-		switch f := findings[i]; {
-		case !isAdvised(&f) || len(f.Jobs) == 0:
-			advised = append(advised, f)
-		case f.Code == view.BehindOthers:
-			advised = append(advised, a.splitNever(f)...)
-		default:
-			if q := a.ask(a.pairs[f.Jobs[0]], &findings[i]); q != nil {
-				q.Advise(findings[i:i+1], j)
+	each := make([][]inspect.Finding, len(findings))
+	// Findings about controllers may have very many Jobs, so they come last.
+	for _, isLast := range []bool{false, true} {
+		for i := range findings {
+			if isLast == (findings[i].Code == behind) {
+				each[i] = a.advise(findings[i])
 			}
-			advised = append(advised, findings[i])
 		}
 	}
+	advised := slices.Concat(each...)
 	for _, q := range a.asked {
 		q.linkOrphans(advised)
 	}
 	return slices.DeleteFunc(advised, j.Suppresses)
+}
+
+// advise returns a finding with its advice, or the findings that it becomes.
+func (a *adviser) advise(f inspect.Finding) []inspect.Finding {
+	switch {
+	case !isAdvised(&f) || len(f.Jobs) == 0:
+	case f.Code == view.BehindOthers, f.Code == behind:
+		return a.splitNever(f)
+	default:
+		one := []inspect.Finding{f}
+		if q := a.ask(a.pairs[f.Jobs[0]], &f); q != nil {
+			q.Advise(one, a.judgment)
+		}
+		return one
+	}
+	return []inspect.Finding{f}
 }
 
 // adviser advises the Jobs of a fleet.
@@ -71,8 +83,9 @@ func (a *adviser) ask(p inspect.Pair, f *inspect.Finding) *Question {
 	return q
 }
 
-// splitNever advises a finding about Jobs that wait behind others. Jobs that fit on no cluster get
-// their own finding, one for each reason.
+// splitNever advises a finding about Jobs that wait behind others, or for a controller. Jobs that fit on no
+// cluster get their own finding, one for each reason. A finding about a controller remains as it is, unless all
+// its Jobs get one.
 func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 	var split []inspect.Finding
 	var rest []inspect.Ref
@@ -106,8 +119,11 @@ func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 	for i := range split {
 		slices.SortFunc(split[i].Jobs, inOrder)
 	}
-	if len(rest) == 0 {
+	switch {
+	case len(rest) == 0:
 		return split
+	case f.Code == behind:
+		return append(split, f)
 	}
 	if len(rest) < len(f.Jobs) {
 		f = a.own(f, rest[0])

@@ -52,7 +52,7 @@ const heldOtherwise = "JM116"
 
 // isAdvised reports whether placements add to a finding: the reason, the fixes, or what the Job holds.
 func isAdvised(f *inspect.Finding) bool {
-	return isAboutRoom(f.Code) || f.Code == podsMissing && strings.Contains(f.Message, withoutNode)
+	return isAboutRoom(f.Code) || f.Code == behind || f.Code == podsMissing && strings.Contains(f.Message, withoutNode)
 }
 
 // withoutNode is what findings about unschedulable Pods say.

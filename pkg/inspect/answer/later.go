@@ -127,6 +127,10 @@ func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 	if isAboutConnection(f) {
 		return a.unusable != "" || a.waitsForQuota()
 	}
+	if f.Code == behind {
+		// The Job fits nowhere, whatever the controller does.
+		return a.State == inspect.StateBlocked && len(q.Trace.Placements) > 0 && isQuotaReason(a.Reason)
+	}
 	return isAboutQueue(f) && q.fitsNoQueue(a)
 }
 

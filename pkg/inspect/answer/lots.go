@@ -18,13 +18,13 @@ type lot struct {
 }
 
 // lotsOf returns the Jobs of a finding that need advice, equal ones together: all Jobs that
-// wait behind others, otherwise the first one.
+// wait behind others or for a controller, otherwise the first one.
 func lotsOf(v *inspect.Inventory, pairs map[inspect.Ref]inspect.Pair, f *inspect.Finding) []lot {
 	if !isAdvised(f) || len(f.Jobs) == 0 {
 		return nil
 	}
 	jobs := f.Jobs
-	if f.Code != view.BehindOthers {
+	if f.Code != view.BehindOthers && f.Code != behind {
 		jobs = jobs[:1]
 	}
 	var lots []lot

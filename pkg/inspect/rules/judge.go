@@ -181,7 +181,11 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 			continue
 		}
 		byCause[s.Cause] = len(found)
-		found = append(found, finding(r, completeSighting(s)))
+		full := finding(r, completeSighting(s))
+		if r.IsProgress && grace > 0 && age < period {
+			full.Grace = period
+		}
+		found = append(found, full)
 	}
 	return append(found, young(r, early)...)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -60,6 +61,21 @@ func TestSuppressedNever(t *testing.T) {
 		}
 		assert.Check(t, codes["p1-202"] == want.never, "suppressed %q: %s", suppressed, codes["p1-202"])
 		assert.Check(t, codes["p1-208"] == want.waits, "suppressed %q: %s", suppressed, codes["p1-208"])
+	}
+}
+
+// TestNeverBehindController checks that a Job that fits on no cluster is an error although MultiKueue has not copied
+// its Workload yet, as in trace. Before its grace period, the finding is no error.
+func TestNeverBehindController(t *testing.T) {
+	isNamed := func(r inspect.Ref) bool { return r.Name == "p1-211" }
+	for grace, want := range map[time.Duration]string{0: "JM029 error", time.Second: "JM029 error", 5 * time.Minute: ""} {
+		var found []string
+		for _, f := range adviseAll(t, recordings+"/dispatch-origin-in-multikueue-queue", rules.Options{Grace: grace}, isNamed) {
+			found = append(found, f.Code+" "+string(f.Severity))
+			assert.Equal(t, f.Predicate(), "fits on no cluster. kwok-w2: needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10; 1 more reason")
+			assert.Assert(t, f.Cost != nil && len(f.Evidence) == 2 && strings.HasPrefix(f.Fixes[0].Text, "request at most 26 cpu and 10 nvidia.com/gpu"))
+		}
+		assert.Equal(t, strings.Join(found, "\n"), want, grace)
 	}
 }
 
