@@ -37,12 +37,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 	}
 	for i := range findings {
 		f := &findings[i]
-		if f.Code == behind && t.State == inspect.StateBlocked && q.isAboutPair(f) {
-			if *f = j.Never(q.ofOrigin(*f), t.Message); f.Grace > 0 {
-				// It is too young for an error.
-				f.Severity = inspect.Info
-			}
-		}
+		q.replaceBehind(f, j)
 		if !IsAboutQuota(f.Code) || !q.isAboutPair(f) {
 			continue
 		}
@@ -66,6 +61,17 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 		if f.Code == view.NeverAdmitted && f.Severity == inspect.Error && q.mayFitByNow() {
 			f.Severity = inspect.Warning
 		}
+	}
+}
+
+// replaceBehind makes a finding about a controller that a Job waits for the error that no cluster can ever run the
+// Job, if that is so. A young one is no error yet.
+func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
+	if f.Code != behind || q.Trace.State != inspect.StateBlocked || !q.isAboutPair(f) {
+		return
+	}
+	if *f = j.Never(q.ofOrigin(*f), q.Trace.Message); f.Grace > 0 {
+		f.Severity = inspect.Info
 	}
 }
 
