@@ -82,7 +82,7 @@ func (n *failures) ends() string {
 		return ""
 	}
 	slices.Sort(n.exits)
-	return ": " + strings.Join(n.exits, " and ")
+	return ": " + And(n.exits)
 }
 
 // Restarts describes the restarts of Pods, and how many of them the Job tolerates; "" if there were

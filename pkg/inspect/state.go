@@ -53,7 +53,7 @@ func (t *Trace) Phrase() string {
 	where := t.places()
 	on := ""
 	if len(where) > 0 {
-		on = " on " + strings.Join(where, " and ")
+		on = " on " + And(where)
 	}
 	switch t.State {
 	case StateBlocked:

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -184,7 +183,7 @@ func (c *Cost) Text() string {
 	for _, name := range slices.Sorted(maps.Keys(c.Holds)) {
 		holds = append(holds, c.Holds[name]+" "+name)
 	}
-	text := fmt.Sprintf("%s of ClusterQueue %s on %s", strings.Join(holds, " and "), c.ClusterQueue, c.Context)
+	text := fmt.Sprintf("%s of ClusterQueue %s on %s", And(holds), c.ClusterQueue, c.Context)
 	switch {
 	case len(c.Blocks) == 1:
 		text += ", for which " + c.Blocks[0] + " waits"

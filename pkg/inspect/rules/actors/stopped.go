@@ -3,7 +3,6 @@ package actors
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -67,7 +66,7 @@ func reportStopped(v *view.View, actor liveness.Actor, waiting []view.Sighting) 
 	first := waiting[0]
 	s := view.Sighting{
 		Object: first.Object, Cause: actor.String(),
-		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s have waited since", actor, quote.MaybeTime(at), jobs.Len(), strings.Join(sets.List(kinds), " and ")),
+		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s have waited since", actor, quote.MaybeTime(at), jobs.Len(), inspect.And(sets.List(kinds))),
 		Remedy:  advice.CheckActor(v, actor, first.Awaits),
 	}
 	for line := range waitingFor(actor, waiting) {

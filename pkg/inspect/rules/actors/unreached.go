@@ -135,7 +135,7 @@ func reportUnreached(v *view.View, l silentLinks) {
 	}
 	s.Message = fmt.Sprintf("requests of MultiKueue on %s to %s have failed since %s, although it is Connected: %s wait",
 		l.manager.Context, where, quote.Time(since), counted)
-	otherwise := "check that Kueue's webhooks run on " + strings.Join(contexts, " and ")
+	otherwise := "check that Kueue's webhooks run on " + inspect.And(contexts)
 	if !slices.ContainsFunc(l.waiting, func(s view.Sighting) bool { return s.Awaits.Duty != liveness.DutyNominate }) {
 		// A dispatcher that is not Kueue's own leaves no other trace than nominations.
 		otherwise = "if multiKueue.dispatcherName in Kueue's configuration names another dispatcher, check that it runs; or " + otherwise

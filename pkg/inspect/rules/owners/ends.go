@@ -3,7 +3,6 @@ package owners
 import (
 	"cmp"
 	"fmt"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,7 +44,7 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 	}
 	s := view.Sighting{
 		Object: view.Of(j), Since: j.DeletedAt.Time, Jobs: []*inspect.Job{j},
-		Message:  deletionOf(j) + " waits for " + strings.Join(j.Finalizers, " and "),
+		Message:  deletionOf(j) + " waits for " + inspect.And(j.Finalizers),
 		Evidence: quote.Deletion(j),
 	}
 	if advice.IsBlocked(j) {

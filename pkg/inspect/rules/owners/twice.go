@@ -70,7 +70,7 @@ func runsTwice(v *view.View, p inspect.Pair, live []*inspect.Job, since time.Tim
 			others = append(others, advice.DeleteJob(j))
 		}
 	}
-	s.Message = "it runs on " + strings.Join(places, " and ") + " at once"
+	s.Message = "it runs on " + inspect.And(places) + " at once"
 	s.Remedy = command.Say("keep the mirror on %s, and delete the others: %s", inspect.And(kept), command.JoinCommands(others, "; "))
 	if len(others) == 0 || len(others) == len(live) {
 		// Nothing shows which of them is the right one.

@@ -137,10 +137,10 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 	if len(used) > 0 {
 		// Removed from spec.clusters, their Jobs would run a second time elsewhere.
 		steps = append(steps, command.Say("create MultiKueueCluster %s on %s again, with the manifest in FILE: %s",
-			strings.Join(used, " and "), f.Context, command.Kubectl(f.Context, "", "create", "-f", "FILE")))
+			inspect.And(used), f.Context, command.Kubectl(f.Context, "", "create", "-f", "FILE")))
 	}
 	if len(unused) > 0 {
-		missing := strings.Join(unused, " and ")
+		missing := inspect.And(unused)
 		if len(unused) == len(u.config.Spec.Clusters) {
 			// spec.clusters must not become empty.
 			missing += ", or name existing clusters instead"

@@ -114,7 +114,7 @@ func reportChecksOfQueues(v *view.View, f *inspect.Facts) {
 		case active.Reason == "AdmissionCheckNotFound" && len(missing) > 0:
 			s.Message, s.Remedy = namesMissing(s.Object, missing)
 		case active.Reason == "AdmissionCheckInactive" && len(inactive) > 0 && is:
-			list := strings.Join(inactive, " and ")
+			list := inspect.And(inactive)
 			s.Message = fmt.Sprintf("ClusterQueue %s is inactive: AdmissionCheck %s is not active", q.Name, list)
 			s.Remedy = showChecks(f, inactive...)
 		default:
@@ -134,7 +134,7 @@ func outOfService(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue, active 
 // namesMissing describes a ClusterQueue that names AdmissionChecks which do
 // not exist.
 func namesMissing(queue view.Object, missing []string) (message string, remedy command.Prose) {
-	list := strings.Join(missing, " and ")
+	list := inspect.And(missing)
 	return fmt.Sprintf("ClusterQueue %s names AdmissionCheck %s, which does not exist", queue.Name, list),
 		command.Say("create AdmissionCheck %s on %s, or name another one: %s", list, queue.Context, advice.KubectlObject(queue, "edit"))
 }

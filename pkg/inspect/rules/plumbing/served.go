@@ -193,7 +193,7 @@ func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChec
 		}
 		s := view.Sighting{Object: view.OfKueue(f, "ClusterQueue", "", q.Name), Jobs: heldIn(v, f, q)}
 		s.Message, s.Remedy = namesMissing(s.Object, missing)
-		s.Evidence = []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, which does not exist", f.Context, s.Object.String(), strings.Join(missing, " and "))}
+		s.Evidence = []string{fmt.Sprintf("%s: %s names AdmissionCheck %s, which does not exist", f.Context, s.Object.String(), inspect.And(missing))}
 		v.Report(s)
 	}
 }

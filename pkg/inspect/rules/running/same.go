@@ -49,7 +49,7 @@ func reportSameCluster(v *view.View, f *inspect.Facts) {
 		}
 		v.Report(view.Sighting{
 			Object: view.OfKueue(f, "MultiKueueCluster", "", group[1]), Severity: inspect.Warning,
-			Message:  fmt.Sprintf("MultiKueueClusters %s are one cluster, which several MultiKueueConfigs name", strings.Join(group, " and ")),
+			Message:  fmt.Sprintf("MultiKueueClusters %s are one cluster, which several MultiKueueConfigs name", inspect.And(group)),
 			Evidence: sameClusterEvidence(v, f, group),
 			Remedy: command.Say("name it in each of them as %s, so that its quota is not counted twice: %s", group[0],
 				command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(view.ConfigsNaming(configs, group[1:]...)...)),
@@ -98,7 +98,7 @@ func sameClusterEvidence(v *view.View, f *inspect.Facts, group []string) []strin
 func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueueConfig, group []string) view.Sighting {
 	s := view.Sighting{
 		Object:   view.OfKueue(f, "MultiKueueConfig", "", config.Name),
-		Message:  fmt.Sprintf("%s are one cluster under several names: Workloads there are stopped and restarted forever", strings.Join(group, " and ")),
+		Message:  fmt.Sprintf("%s are one cluster under several names: Workloads there are stopped and restarted forever", inspect.And(group)),
 		Evidence: append(sameClusterEvidence(v, f, group), fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", "))),
 	}
 	wrong, evidence := movedCluster(v, f, group)

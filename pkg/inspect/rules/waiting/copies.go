@@ -169,12 +169,12 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 	if len(refused) > 1 {
 		has, them, webhook = "have", "them", "webhooks run"
 	}
-	s.Message = fmt.Sprintf("%s %s no copies of Workloads that are nominated for %s", strings.Join(names, " and "), has, them)
+	s.Message = fmt.Sprintf("%s %s no copies of Workloads that are nominated for %s", inspect.And(names), has, them)
 	search := command.Say("search the log for 'creating remote object': %s", advice.ShowKueueLogs(v, w.Manager.Context))
-	check := command.Say("check that Kueue's %s on %s: %s", webhook, strings.Join(contexts, " and "), command.Join(pods, " and "))
+	check := command.Say("check that Kueue's %s on %s: %s", webhook, inspect.And(contexts), command.Join(pods, " and "))
 	if silent := silentWorkers(v, w, refused); len(silent) > 0 {
 		// Without Kueue, its webhook refuses the copy, and the manager cannot know that.
-		s.Remedy = command.Say("Kueue may not run on %s, so first %s; then %s", strings.Join(silent, " and "), check, search)
+		s.Remedy = command.Say("Kueue may not run on %s, so first %s; then %s", inspect.And(silent), check, search)
 		for _, context := range silent {
 			s.Evidence = append(s.Evidence, fmt.Sprintf("%s: no action of Kueue is known since %s", context, quote.MaybeTime(nominatedSince(w))))
 		}
