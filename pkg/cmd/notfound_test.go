@@ -53,6 +53,24 @@ func TestNotFoundWithUnreadContext(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(out, "Nothing was checked") && !strings.Contains(errOut, "was read"), out+errOut)
 }
 
+// TestEmptyNamespace: in a namespace without Jobs, ls names the flag for all namespaces, once.
+func TestEmptyNamespace(t *testing.T) {
+	for namespace, want := range map[string]string{"default": "\nnote: -A reads all namespaces\n", "nosuch": "choose another with -n, or all with -A\n"} {
+		_, errOut, code := run(t, "ls", "-n", namespace, "--from", exampleFleet)
+		assert.Equal(t, code, util.ExitOK)
+		assert.Assert(t, strings.HasSuffix(errOut, want) && strings.Count(errOut, "-A") == 1, errOut)
+	}
+}
+
+// TestInvalidDuration: an error about a duration says how to write one.
+func TestInvalidDuration(t *testing.T) {
+	for _, value := range []string{"5", "soon"} {
+		_, errOut, code := run(t, "check", "--grace", value, "--from", exampleFleet)
+		assert.Equal(t, code, util.ExitUsage)
+		assert.Assert(t, strings.HasPrefix(errOut, `error: --grace "`+value+`" is not a duration; write it as 90s, 5m or 36h`+"\n"), errOut)
+	}
+}
+
 // TestSeveralUsageErrors: each mistake on the command line has a line of its own.
 func TestSeveralUsageErrors(t *testing.T) {
 	_, errOut, code := run(t, "check", "--grace", "-1s", "--fail-on", "bad", "--from", exampleFleet)

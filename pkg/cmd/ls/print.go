@@ -120,8 +120,8 @@ func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	if len(o.filter.Findings) > 0 {
 		util.Report(o.ErrOut, "note: findings younger than %s are not included; %s check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace), o.DisplayName())
 	}
-	if !o.query.AllNamespaces {
-		util.NoteMissingNamespace(ctx, o.ErrOut, f)
+	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
+		util.Report(o.ErrOut, "note: -A reads all namespaces")
 	}
 }
 

@@ -49,8 +49,13 @@ func ExactlyOne(what, form string) cobra.PositionalArgs {
 	}
 }
 
-// SuggestFlag adds a similar flag to an error about a flag that does not exist.
+// SuggestFlag adds a similar flag to an error about a flag that does not exist, and says how to write a
+// duration.
 func SuggestFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "duration" {
+		return fmt.Errorf("--%s %q is not a duration; write it as 90s, 5m or 36h", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
 		return err

@@ -45,11 +45,13 @@ func NoteNamespace(w io.Writer, namespace string) {
 }
 
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
-// the contexts. It prints nothing if one of them does not answer.
-func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) {
-	if err := MissingNamespace(ctx, f); err != nil {
+// the contexts, and reports whether it said that. It prints nothing if one of them does not answer.
+func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) bool {
+	err := MissingNamespace(ctx, f)
+	if err != nil {
 		Report(w, "note: %v", err)
 	}
+	return err != nil
 }
 
 // MissingNamespace returns an error if the namespace of the contexts exists in none of them. If one
