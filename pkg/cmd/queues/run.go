@@ -105,7 +105,9 @@ func (o *queuesOptions) addGaps(r *queuesRead, facts *inspect.Facts) {
 		}
 		// Without the Workloads of the namespace, nothing is known to wait in it.
 		isEssential := o.pending && gap.Part == inspect.PartClaims && facts.Kueue.Capacity.Within == ""
-		if o.scope == read.NamespaceScope && !isEssential && gap.Refusal != nil {
+		// Without LimitRanges, only some requests are unknown, and the rows show that.
+		isMinor := gap.Part == inspect.PartLimitRanges
+		if isMinor || o.scope == read.NamespaceScope && !isEssential && gap.Refusal != nil {
 			r.Notes = append(r.Notes, gap)
 		} else {
 			r.List.Errors = append(r.List.Errors, gap)

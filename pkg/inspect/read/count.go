@@ -16,7 +16,7 @@ import (
 const manyNamespaces = 4
 
 // countRequests computes what the claims request of which Kueue has not reported that, with the LimitRanges of
-// their namespaces. Without these, it is unknown.
+// their namespaces. Without these, it is unknown, unless all containers request the same resources.
 func (r *factReader) countRequests(ctx context.Context) {
 	c := r.facts.Kueue.Capacity
 	if c == nil {
@@ -58,8 +58,9 @@ func (r *factReader) countWithin(c *inspect.Capacity, namespace string, claims [
 	counted := map[*kueue.PodTemplate][]kueue.PodSetRequests{}
 	for _, claim := range claims {
 		switch templates := claim.Templates; {
-		case isUnread:
+		case isUnread && needsLimitRanges(templates):
 			claim.Requests = nil
+		case isUnread:
 		case len(templates) == 0:
 		default:
 			same, ok := counted[&templates[0]]
@@ -72,4 +73,21 @@ func (r *factReader) countWithin(c *inspect.Capacity, namespace string, claims [
 		}
 		claim.Templates = nil
 	}
+}
+
+// needsLimitRanges reports whether LimitRanges may add a resource to some containers that others request, or to
+// containers that request nothing.
+func needsLimitRanges(templates []kueue.PodTemplate) bool {
+	var named []corev1.ResourceName
+	for i := range templates {
+		spec := &templates[i].Template.Spec
+		for _, c := range slices.Concat(spec.InitContainers, spec.Containers) {
+			names := slices.Sorted(maps.Keys(c.Resources.Requests))
+			if len(names) == 0 || named != nil && !slices.Equal(named, names) {
+				return true
+			}
+			named = names
+		}
+	}
+	return false
 }

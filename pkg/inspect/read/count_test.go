@@ -21,8 +21,10 @@ func TestRequestsWithLimitRanges(t *testing.T) {
 {"metadata":{"namespace":"a","name":"l"},"spec":{"limits":[{"type":"Container","defaultRequest":{"cpu":"3"}}]}}]}`
 	workload := func(namespace, name, more string) string {
 		return fmt.Sprintf(`{"metadata":{"namespace":%q,"name":%q,"uid":"%[1]s/%[2]s"},"spec":{"queueName":"q","podSets":[
-{"name":"main","count":2,"template":{"spec":{"containers":[{"name":"c","resources":{"requests":{"memory":"1"}}}]}}}]},"status":{%s}}`, namespace, name, more)
+{"name":"main","count":2,"template":{"spec":{"containers":[{"name":"c","resources":{"requests":{"memory":"1"}}},{"name":"d"}]}}}]},"status":{%s}}`, namespace, name, more)
 	}
+	const explicit = `{"metadata":{"namespace":"c","name":"explicit","uid":"e"},"spec":{"queueName":"q","podSets":[
+{"name":"main","count":2,"template":{"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}}]},"status":{}}`
 	const reported = `"resourceRequests":[{"name":"main","resources":{"cpu":"5"}}]`
 	for name, tt := range map[string]struct {
 		namespaces, refused []string
@@ -31,22 +33,25 @@ func TestRequestsWithLimitRanges(t *testing.T) {
 	}{
 		"one namespace": {
 			namespaces: []string{"a"}, answers: map[string]string{"/api/v1/namespaces/a/limitranges": limits},
-			want: map[string]string{"a/new": "6", "a/old": "5"},
+			want: map[string]string{"a/new": "12", "a/old": "5"},
 		},
 		"many namespaces": {
 			namespaces: []string{"a", "b", "c", "d"}, answers: map[string]string{"/api/v1/limitranges": limits},
-			want: map[string]string{"a/new": "6", "a/old": "5", "b/new": "0", "b/old": "5", "c/new": "0", "c/old": "5", "d/new": "0", "d/old": "5"},
+			want: map[string]string{"a/new": "12", "a/old": "5", "b/new": "0", "b/old": "5", "c/new": "0", "c/old": "5", "d/new": "0", "d/old": "5"},
 		},
 		"some of many namespaces": {
 			namespaces: []string{"a", "b", "c", "d"}, refused: []string{"/api/v1/"},
 			answers: map[string]string{"/api/v1/namespaces/a/limitranges": limits, "/api/v1/namespaces/b/limitranges": none},
-			want:    map[string]string{"a/new": "6", "a/old": "5", "b/new": "0", "b/old": "5", "c/new": "?", "c/old": "5", "d/new": "?", "d/old": "5"},
+			want:    map[string]string{"a/new": "12", "a/old": "5", "b/new": "0", "b/old": "5", "c/new": "?", "c/old": "5", "c/explicit": "2", "d/new": "?", "d/old": "5"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var workloads []string
 			for _, namespace := range tt.namespaces {
 				workloads = append(workloads, workload(namespace, "new", ""), workload(namespace, "old", reported))
+			}
+			if len(tt.refused) > 0 {
+				workloads = append(workloads, explicit)
 			}
 			answers := map[string]string{
 				whichCluster: identity("w"), "/apis/kueue.x-k8s.io": kueueServed,
