@@ -56,7 +56,8 @@ is a ClusterQueue or cohort. With --namespace or -A, it is a LocalQueue.
   NOMINAL   the queue's own quota
   BORROWED  the part of USED above the queue's own quota
   USED      what Workloads of the queue reserve
-  FREE      what a Job could get now, including what the queue may borrow
+  FREE      what a Job could get now, including what the queue may borrow; for a
+            cohort, in the best of its queues
   PENDING   total requests of Workloads without quota
   WORKERS   quota of all workers with an active queue, for a MultiKueue queue
 

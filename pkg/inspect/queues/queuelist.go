@@ -50,7 +50,8 @@ type QueueQuota struct {
 	Borrowed *string `json:"borrowed"`
 	// Used is the quota reserved by Workloads, running or not.
 	Used *string `json:"used"`
-	// Free is what the queue can give now, including what it may borrow.
+	// Free is what the queue can give now, including what it may borrow; for a cohort, the most that one of
+	// its queues can give. For a cluster, it is the quota that no Workload uses.
 	Free *string `json:"free"`
 	// Pending is what waiting Workloads request of the resource, in any flavor. It is in the row of
 	// the resource's first flavor, and null in the others.

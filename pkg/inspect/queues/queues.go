@@ -179,8 +179,12 @@ func (c *cluster) cohortRows(n *capacity.Node) []QueueQuota {
 			row.Problem = "it is its own ancestor, and Kueue admits nothing to its queues"
 		}
 		row.Flavor, row.Resource, row.HasMore = fr.Flavor, fr.Resource, true
-		c.fill(&row, members, func(*capacity.Node) []capacity.FlavorResource { return []capacity.FlavorResource{fr} },
-			c.capacity.Gaps[inspect.PartClusterQueues] == nil && c.capacity.Gaps[inspect.PartCohorts] == nil)
+		isWhole := c.capacity.Gaps[inspect.PartClusterQueues] == nil && c.capacity.Gaps[inspect.PartCohorts] == nil
+		c.fill(&row, members, func(*capacity.Node) []capacity.FlavorResource { return []capacity.FlavorResource{fr} }, isWhole)
+		row.Free = nil
+		if free, isKnown := c.largestFit(members, func(o capacity.FlavorResource) bool { return o == fr }); isKnown && isWhole {
+			row.Free = text(free, fr.Resource)
+		}
 		rows = append(rows, row)
 	}
 	return rows
@@ -214,6 +218,25 @@ func (c *cluster) fill(row *QueueQuota, nodes []*capacity.Node, of func(*capacit
 	if isKnown {
 		row.Used, row.Free = text(used, row.Resource), text(max(0, nominal.Minus(used)), row.Resource)
 	}
+}
+
+// largestFit returns the largest request of a resource that fits now into one of the ClusterQueues among nodes,
+// with what it may borrow. A queue that is out of service gives nothing.
+func (c *cluster) largestFit(nodes []*capacity.Node, isWanted func(capacity.FlavorResource) bool) (largest capacity.Amount, isKnown bool) {
+	for _, n := range nodes {
+		switch {
+		case n.Queue == nil:
+			continue
+		case !c.knowsFree(n):
+			return 0, false
+		}
+		for _, fr := range n.Resources() {
+			if isWanted(fr) && n.Queue.Outage() == nil {
+				largest = max(largest, n.Free(fr))
+			}
+		}
+	}
+	return largest, true
 }
 
 // knowsUse reports whether it is known what a ClusterQueue has given: from

@@ -127,7 +127,23 @@ func TestList(t *testing.T) {
 		{
 			name:    "a cohort with quota of its own, and one that is its own ancestor",
 			objects: "cohorts: [{metadata: {name: p}, spec: {parentName: r}}, {metadata: {name: r}, spec: {parentName: p}}]\nqueues: [" + queue("a", "p", "3", "0") + "]\n",
-			list:    "p 3 ? 0 3 ?; a 3 0 0 0 0; r 3 ? 0 3 ?",
+			list:    "p 3 ? 0 0 ?; a 3 0 0 0 0; r 3 ? 0 0 ?",
+		},
+		{
+			name: "a cohort that borrows from its parent",
+			objects: "cohorts: [{metadata: {name: ml}, spec: {parentName: org}}, {metadata: {name: org}, spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 10}]}]}]}}]\n" +
+				"queues: [" + queue("a", "ml", "4", "4") + "]\nworkloads: [" + holding("a", "q", "4") + "]\n",
+			list: "org 14 ? 4 10 ?; ml 4 ? 4 10 ?; a 4 0 4 10 0",
+		},
+		{
+			name:    "a cohort whose queues lend nothing",
+			objects: "queues: [" + strings.ReplaceAll(queue("a", "x", "4", "0")+", "+queue("b", "x", "3", "0"), "nominalQuota", "lendingLimit: 0, nominalQuota") + "]\n",
+			list:    "x 7 ? 0 4 ?; a 4 0 0 4 0; b 3 0 0 3 0",
+		},
+		{
+			name:    "a cohort whose only queue is stopped",
+			objects: "queues: [" + strings.ReplaceAll(queue("a", "x", "4", "0"), "cohortName", "stopPolicy: Hold, cohortName") + "]\n",
+			list:    "x 4 ? 0 0 ?; a 4 0 0 0 0",
 		},
 		{
 			name: "only Workloads of a namespace", objects: shared, within: "ml", gaps: []inspect.Part{inspect.PartClaims, inspect.PartCohorts, inspect.PartClusterQueues},

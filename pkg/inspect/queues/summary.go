@@ -179,18 +179,8 @@ func (c *cluster) count(state *ClusterState, resource string) {
 		}
 		state.Running, state.Waiting = &running, &waiting
 	}
-	var largest capacity.Amount
-	for _, n := range c.tree.Queues() {
-		if !c.knowsFree(n) {
-			return
-		}
-		for _, fr := range n.Resources() {
-			if fr.Resource == resource && n.Queue.Outage() == nil {
-				largest = max(largest, n.Free(fr))
-			}
-		}
-	}
-	if c.capacity.Gaps[inspect.PartClusterQueues] == nil {
+	largest, isKnown := c.largestFit(c.tree.Queues(), func(fr capacity.FlavorResource) bool { return fr.Resource == resource })
+	if isKnown && c.capacity.Gaps[inspect.PartClusterQueues] == nil {
 		state.LargestFit = text(largest, resource)
 	}
 }
