@@ -128,10 +128,15 @@ func (s *site) isReached() bool {
 	return true
 }
 
-// hasQuota ends the judgment if quota is already reserved.
+// hasQuota ends the judgment if quota is already reserved. An evicted Workload is about to lose it.
 func (s *site) hasQuota() bool {
 	if s.own == nil || !s.own.Is(kueue.QuotaReserved) {
 		return true
+	}
+	if s.own.Is(kueue.Evicted) {
+		wait := s.own.Waiting()
+		s.condition(inspect.ConditionQuota, inspect.No, "evicted")
+		return s.decide(inspect.Waits, inspect.OnHold, "%s; releases its quota when its Pods are gone", wait.Text())
 	}
 	s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
 	for _, c := range s.own.Status.AdmissionChecks {
