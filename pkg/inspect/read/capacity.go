@@ -288,6 +288,9 @@ func askOrder(ctx context.Context, c *fleet.Cluster, queue *kueue.LocalQueue, na
 	gvr.Resource = "localqueues"
 	for offset := 0; ; offset += orderPage {
 		page, err := pending(ctx, c, gvr, queue.Namespace, queue.Name, orderPage, offset)
+		if err != nil && len(order.Before) > 0 {
+			break // The others may be in another queue.
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -300,7 +303,7 @@ func askOrder(ctx context.Context, c *fleet.Cluster, queue *kueue.LocalQueue, na
 				order.Before[w.Name] = w.Before
 			}
 		}
-		if len(page) < orderPage || len(order.Before) > 0 {
+		if len(page) < orderPage || len(order.Before) == len(wanted) {
 			break
 		}
 	}

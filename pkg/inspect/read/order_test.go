@@ -22,6 +22,8 @@ type paging struct {
 	serves
 	count int
 	ours  string
+	// early is another wanted Workload, the second one; "" if there is none.
+	early string
 	// asked are the requested offsets.
 	asked []string
 }
@@ -44,6 +46,9 @@ func (p *paging) RoundTrip(r *http.Request) (*http.Response, error) {
 		if i == p.count-1 {
 			name = p.ours
 		}
+		if i == 1 && p.early != "" {
+			name = p.early
+		}
 		items = append(items, fmt.Sprintf(`{"metadata":{"namespace":"ml","name":%q},"positionInClusterQueue":%d}`, name, 2*i))
 	}
 	answer := serves{answers: map[string]string{r.URL.Path: `{"items":[` + strings.Join(items, ",") + `]}`}}
@@ -57,10 +62,14 @@ func TestReadOrder(t *testing.T) {
 	const visibility = "/apis/visibility.kueue.x-k8s.io"
 	served := strings.ReplaceAll(kueueServed, `"kueue.x-k8s.io`, `"visibility.kueue.x-k8s.io`)
 	ours := delegation.Job().WorkloadNames("train", "j", "")[0]
+	// The Workload of a Job with a long name may have either name.
+	long := strings.Repeat("train", 12)
+	names := delegation.Job().WorkloadNames(long, "j", "")
 	for name, test := range map[string]struct {
 		answers map[string]string
 		refused []string
 		count   int
+		isLong  bool
 		want    *kueue.Order
 		asked   int
 	}{
@@ -70,21 +79,29 @@ func TestReadOrder(t *testing.T) {
 			answers: map[string]string{visibility: served}, refused: []string{visibility + "/v1beta2/clusterqueues"}, count: 2500, asked: 3,
 			want: &kueue.Order{Before: map[string]int{ours: 4998}},
 		},
+		"on different pages": {
+			answers: map[string]string{visibility: served}, refused: []string{visibility + "/v1beta2/clusterqueues"}, count: 2500, isLong: true, asked: 3,
+			want: &kueue.Order{Before: map[string]int{names[0]: 2, names[1]: 4998}},
+		},
 		"first": {answers: map[string]string{
 			visibility: served, visibility + "/v1beta2/clusterqueues/cq/pendingworkloads": `{"items":[{"metadata":{"namespace":"x","name":"y"},"positionInClusterQueue":0}]}`,
 		}, count: 1, asked: 1, want: &kueue.Order{Before: map[string]int{ours: 0}}},
 		"without its like": {answers: map[string]string{visibility: strings.ReplaceAll(served, "v1beta2", "v9")}, count: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &paging{count: test.count, ours: ours, serves: serves{refused: test.refused, answers: map[string]string{
-				whichCluster: identity("m"), mlJob: jobJSON("ml", "train", "j", `,"labels":{"kueue.x-k8s.io/queue-name":"q"}},"spec":{"suspend":true}}`),
+			job, early, last := "train", "", ours
+			if test.isLong {
+				job, early, last = long, names[0], names[1]
+			}
+			p := &paging{count: test.count, ours: last, early: early, serves: serves{refused: test.refused, answers: map[string]string{
+				whichCluster: identity("m"), strings.ReplaceAll(mlJob, "train", job): jobJSON("ml", job, "j", `,"labels":{"kueue.x-k8s.io/queue-name":"q"}},"spec":{"suspend":true}}`),
 				"/apis/kueue.x-k8s.io": kueueServed, kueueAPI + "namespaces/ml/localqueues/q": `{"metadata":{"namespace":"ml","name":"q"},"spec":{"clusterQueue":"cq"}}`,
 			}}}
 			for path, answer := range test.answers {
 				p.answers[path] = answer
 			}
 			f := fleet.Open(t.Context(), []fleet.Context{{Name: "m", Namespace: "ml", Config: &rest.Config{Host: "https://m", Transport: p}}}, fleet.Options{})
-			v := read.Read(t.Context(), f, read.Want{Named: &read.Wanted{Name: "train", Namespace: "ml"}, Now: time.Now})
+			v := read.Read(t.Context(), f, read.Want{Named: &read.Wanted{Name: job, Namespace: "ml"}, Now: time.Now})
 			order := v.Facts("m").Kueue.Orders[types.NamespacedName{Namespace: "ml", Name: "q"}]
 			assert.Equal(t, len(p.asked), test.asked, "%q", p.asked)
 			if test.want == nil {
