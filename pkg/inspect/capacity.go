@@ -111,6 +111,9 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 			take()
 		}
 	}
+	if one.Gaps[PartClaims] != nil && one.Within == "" && o.Within != "" {
+		one.ClaimsWithin, one.Within, one.Gaps[PartClaims] = o.ClaimsWithin, o.Within, o.Gaps[PartClaims]
+	}
 	return &one
 }
 

@@ -104,6 +104,21 @@ func TestWhatSeveralContextsHaveRead(t *testing.T) {
 	assert.Equal(t, len(v.UnreadContexts()), 0)
 }
 
+// TestClaimsWithinOneNamespace checks that the claims of one namespace that only the second context could read
+// are kept.
+func TestClaimsWithinOneNamespace(t *testing.T) {
+	refused, all := errors.New("forbidden in the namespace"), errors.New("forbidden")
+	first, second := &Capacity{Gaps: map[Part]error{PartClaims: refused}}, &Capacity{Gaps: map[Part]error{PartClaims: all}, Within: "ml", ClaimsWithin: []*kueue.Claim{{Name: "train"}}}
+	for _, both := range []*Capacity{first.with(second), second.with(first)} {
+		assert.Equal(t, both.Within, "ml")
+		assert.Equal(t, len(both.ClaimsWithin), 1)
+		assert.Equal(t, both.Gaps[PartClaims], all)
+	}
+	whole := &Capacity{Gaps: map[Part]error{}, Claims: []*kueue.Claim{{}, {}}}
+	assert.Equal(t, second.with(whole).Gaps[PartClaims], nil)
+	assert.Equal(t, len(second.with(whole).Claims), 2)
+}
+
 // TestListedOnce checks that an object that two contexts show is listed and counted once.
 func TestListedOnce(t *testing.T) {
 	for _, countOnly := range []bool{false, true} {
