@@ -221,7 +221,7 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	for _, o := range f.Kueue.withNeighbours() {
 		switch {
 		case o == w || !f.isHeldIn(queue, o, isStrict):
-		case isStrict && comesBefore(o, w) && (first == nil || comesBefore(o, first)), !isStrict && o.IsLike(w):
+		case isStrict && comesBefore(queue, o, w) && (first == nil || o.Rank().Compare(first.Rank()) < 0), !isStrict && o.IsLike(w):
 			first = o
 		}
 	}
@@ -275,4 +275,10 @@ func isInQueue(w *kueue.Workload) bool {
 	return w.IsActive() && w.DeletionTimestamp == nil && !w.Is(kueue.Finished)
 }
 
-func comesBefore(a, b *kueue.Workload) bool { return a.Rank().Compare(b.Rank()) < 0 }
+// comesBefore reports whether a Workload certainly comes before another one in a queue.
+func comesBefore(queue *kueue.ClusterQueue, a, b *kueue.Workload) bool {
+	if queue.OrdersByUsage() && (a.Namespace != b.Namespace || a.Spec.QueueName != b.Spec.QueueName) {
+		return false
+	}
+	return a.Rank().Compare(b.Rank()) < 0
+}

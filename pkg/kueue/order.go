@@ -40,3 +40,10 @@ type Order struct {
 
 // Orders has the orders of LocalQueues.
 type Orders map[types.NamespacedName]*Order
+
+// OrdersByUsage reports whether Kueue orders the Workloads of a ClusterQueue by the past usage of their
+// LocalQueues before priority and age, if its configuration enables that (kueue: pkg/cache/queue,
+// queueOrderingFunc; docs/reference/scheduling.md#order). It is false for nil.
+func (q *ClusterQueue) OrdersByUsage() bool {
+	return q != nil && q.Spec.AdmissionScope != nil && q.Spec.AdmissionScope.Mode == "UsageBasedAdmissionFairSharing"
+}

@@ -288,6 +288,10 @@ type ClusterQueueSpec struct {
 	Fungibility   FlavorFungibility `json:"flavorFungibility,omitzero"`
 	// FairSharing is not nil if shares have weights.
 	FairSharing *FairSharing `json:"fairSharing,omitempty"`
+	// AdmissionScope says whether the past usage of LocalQueues orders Workloads.
+	AdmissionScope *struct {
+		Mode string `json:"admissionMode,omitempty"`
+	} `json:"admissionScope,omitempty"`
 }
 
 // Checks returns the names of the AdmissionChecks of a ClusterQueue.

@@ -216,6 +216,11 @@ func (c *Claim) Waiting() Wait {
 	return quotaWait(c.Reason, c.Message)
 }
 
+// SharesQueue reports whether a claim is of a LocalQueue.
+func (c *Claim) SharesQueue(namespace, localQueue string) bool {
+	return c.Namespace == namespace && c.LocalQueue == localQueue
+}
+
 // IsQueuedIn reports whether Kueue keeps a claim without quota in the queue
 // of the ClusterQueue that its LocalQueue names (kueue:
 // pkg/cache/queue/manager.go; pkg/workload, IsAdmissible).

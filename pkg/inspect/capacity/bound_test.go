@@ -9,6 +9,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -57,6 +58,11 @@ func TestLastEnd(t *testing.T) {
 		"inactive": func() *capacity.Node {
 			n := strict(10)
 			n.Queue.Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "FlavorNotFound"}}
+			return n
+		}(),
+		"ordered by usage": func() *capacity.Node {
+			n := strict(10)
+			assert.NilError(t, yaml.Unmarshal([]byte("{admissionMode: UsageBasedAdmissionFairSharing}"), &n.Queue.Spec.AdmissionScope))
 			return n
 		}(),
 		"with a check": func() *capacity.Node {

@@ -129,13 +129,20 @@ func (n *Node) most(fr FlavorResource) Amount {
 	return total
 }
 
+// IsOrdered reports whether the order of the Line is known: Kueue may order by the usage of LocalQueues first,
+// which it keeps in memory. Within one LocalQueue, priority and age decide.
+func (n *Node) IsOrdered() bool {
+	return !n.Queue.OrdersByUsage() || !slices.ContainsFunc(n.Line, func(c *kueue.Claim) bool { return !c.SharesQueue(n.Line[0].Namespace, n.Line[0].LocalQueue) })
+}
+
 // LastEnd returns when the last Workload that a ClusterQueue has admitted
 // ends at the latest. The first waiting Workload starts then at the latest,
 // if it fits at all. ok is false if nothing limits that time, or if the first
 // one may start later: a later Job may pass it, a cohort may take the freed
-// quota, or an AdmissionCheck must answer too.
+// quota, an AdmissionCheck must answer too, or the order of the queue changes
+// with usage.
 func (n *Node) LastEnd() (by time.Time, ok bool) {
-	isAlone := n.Parent == nil && n.Queue.Cohort() == ""
+	isAlone := n.Parent == nil && n.Queue.Cohort() == "" && !n.Queue.OrdersByUsage()
 	if n.Queue.Spec.QueueingStrategy != kueue.StrictFIFO || !isAlone || len(n.Claims) == 0 || n.Queue.Outage() != nil || len(n.Queue.Checks()) > 0 {
 		return by, false
 	}

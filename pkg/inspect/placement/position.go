@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -66,9 +65,12 @@ func (s *site) ahead() []*kueue.Claim {
 	})
 }
 
-// place fills in the position in the queue, if all waiting Workloads are
-// known.
+// place fills in the position in the queue, if all waiting Workloads and
+// their order are known.
 func (s *site) place() {
+	if !s.isOrdered() {
+		return
+	}
 	if s.capacity.Gaps[inspect.PartClaims] != nil || s.capacity.Gaps[inspect.PartQueues] != nil {
 		return
 	}
@@ -91,14 +93,7 @@ func (s *site) place() {
 // placeByKueue fills in the position that Kueue itself reports, instead of
 // the computed one.
 func (s *site) placeByKueue() {
-	if s.own == nil || s.local == nil {
-		return
-	}
-	order := s.facts.Kueue.Orders[types.NamespacedName{Namespace: s.local.Namespace, Name: s.local.Name}]
-	if order == nil {
-		return
-	}
-	before, ok := order.Before[s.own.Name]
+	order, before, ok := s.orderByKueue()
 	if !ok {
 		return
 	}
@@ -116,6 +111,19 @@ func (s *site) placeByKueue() {
 	s.Position = position
 }
 
+// orderByKueue returns the order of the queue according to Kueue itself, and how many Workloads come before the
+// request; ok is false if it does not report that.
+func (s *site) orderByKueue() (order *kueue.Order, before int, ok bool) {
+	if s.own == nil || s.local == nil {
+		return nil, 0, false
+	}
+	if order = s.facts.Kueue.Orders[types.NamespacedName{Namespace: s.local.Namespace, Name: s.local.Name}]; order == nil {
+		return nil, 0, false
+	}
+	before, ok = order.Before[s.own.Name]
+	return order, before, ok
+}
+
 // nameOf returns the name of the object that a Workload was made for, or the
 // Workload's own name if it is unknown. A copy on a worker has no owner
 // there, but the manager knows it.
@@ -130,46 +138,6 @@ func (s *site) ownerOf(c *kueue.Claim) owner {
 		return of
 	}
 	return owner{"Workload", c.Name}
-}
-
-// fitsNow ends the judgment of a request that fits. In a StrictFIFO queue, it
-// must also be the first.
-func (s *site) fitsNow(fitting *assignment, how string) {
-	s.place()
-	if s.queue.Queue.Spec.QueueingStrategy == kueue.StrictFIFO {
-		if s.capacity.Gaps[inspect.PartClaims] != nil {
-			s.decide(inspect.Unknown, inspect.BehindInQueue, "it fits, but cannot read who is first in ClusterQueue %s (StrictFIFO): %s",
-				s.queue.Name, s.because(s.capacity.Gaps[inspect.PartClaims]))
-			return
-		}
-		if s.blocked() {
-			return
-		}
-	}
-	if err := s.capacity.UnreadLimitRanges(s.request.Namespace); err != nil && s.reportedRequests() == nil {
-		// They may add requests, or refuse the Pods.
-		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
-		s.decideByMessage("the LimitRanges of namespace %s are unknown: %s", s.request.Namespace, s.because(err))
-		return
-	}
-	s.amount(fitting)
-	s.decide(inspect.Fits, inspect.HasRoom, "%s", strings.TrimSuffix("fits now, "+how, ", "))
-}
-
-// blocked decides if a Workload ahead blocks the queue, because the queue is
-// StrictFIFO.
-func (s *site) blocked() bool {
-	if s.queue.Queue.Spec.QueueingStrategy != kueue.StrictFIFO {
-		return false
-	}
-	for _, c := range s.ahead() {
-		if wait := c.Waiting(); wait.Blocks() {
-			s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
-			s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Rank.Priority, s.queue.Name)
-			return true
-		}
-	}
-	return false
 }
 
 // holders returns the Workloads that hold a flavor's resource in the queue

@@ -69,6 +69,9 @@ func (l *line) rows() []PendingJob {
 		l.locals[[2]string{q.Namespace, q.Name}] = q
 	}
 	for _, n := range l.tree.Queues() {
+		if !n.IsOrdered() {
+			continue
+		}
 		for i, c := range n.Line {
 			l.places[c] = i + 1
 		}

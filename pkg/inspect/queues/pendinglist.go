@@ -50,7 +50,7 @@ type PendingJob struct {
 	// LocalQueue is stopped or missing, or its admission is gated.
 	Queued bool `json:"queued"`
 	// Place is the position in the line of the ClusterQueue, from 1; null if the Workload is in no
-	// line, or not all Workloads were read.
+	// line, not all Workloads were read, or the usage of LocalQueues orders the line.
 	Place *int `json:"place"`
 	// Of is how many Workloads are in the line; null if Place is null.
 	Of *int `json:"of"`

@@ -1,0 +1,96 @@
+package placement
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// isOrdered reports whether priority and age alone order the queue. Kueue may order by the past usage of
+// LocalQueues first, which does not matter within one.
+func (s *site) isOrdered() bool {
+	return !s.queue.Queue.OrdersByUsage() ||
+		!slices.ContainsFunc(s.queue.Line, func(c *kueue.Claim) bool { return !s.sharesQueue(c) })
+}
+
+// sharesQueue reports whether a waiting Workload is in the LocalQueue of the request.
+func (s *site) sharesQueue(c *kueue.Claim) bool {
+	return s.local != nil && c.SharesQueue(s.local.Namespace, s.local.Name)
+}
+
+// fitsNow ends the judgment of a request that fits. In a StrictFIFO queue, it
+// must also be the first.
+func (s *site) fitsNow(fitting *assignment, how string) {
+	s.place()
+	if s.queue.Queue.Spec.QueueingStrategy == kueue.StrictFIFO {
+		if s.capacity.Gaps[inspect.PartClaims] != nil {
+			s.decide(inspect.Unknown, inspect.BehindInQueue, "it fits, but cannot read who is first in ClusterQueue %s (StrictFIFO): %s",
+				s.queue.Name, s.because(s.capacity.Gaps[inspect.PartClaims]))
+			return
+		}
+		if s.blocked() || !s.isOrdered() && s.mayBeBlocked() {
+			return
+		}
+	}
+	if err := s.capacity.UnreadLimitRanges(s.request.Namespace); err != nil && s.reportedRequests() == nil {
+		// They may add requests, or refuse the Pods.
+		s.condition(inspect.ConditionQuota, inspect.NotKnown, "?")
+		s.decideByMessage("the LimitRanges of namespace %s are unknown: %s", s.request.Namespace, s.because(err))
+		return
+	}
+	s.amount(fitting)
+	s.decide(inspect.Fits, inspect.HasRoom, "%s", strings.TrimSuffix("fits now, "+how, ", "))
+}
+
+// blocked decides if a Workload ahead blocks the queue, because the queue is
+// StrictFIFO.
+func (s *site) blocked() bool {
+	if s.queue.Queue.Spec.QueueingStrategy != kueue.StrictFIFO {
+		return false
+	}
+	isOrdered := s.isOrdered()
+	for _, c := range s.ahead() {
+		if wait := c.Waiting(); wait.Blocks() && (isOrdered || s.sharesQueue(c)) {
+			return s.behind(c)
+		}
+	}
+	return false
+}
+
+// behind decides that a Workload blocks the queue.
+func (s *site) behind(c *kueue.Claim) bool {
+	s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
+	s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Rank.Priority, s.queue.Name)
+	return true
+}
+
+// mayBeBlocked decides in a StrictFIFO queue that Kueue orders by the usage of LocalQueues: by Kueue's own order
+// or, without it, that the verdict is unknown if another LocalQueue has a Workload that blocks.
+func (s *site) mayBeBlocked() bool {
+	order, before, isKnown := s.orderByKueue()
+	if isKnown && before == 0 {
+		return false
+	}
+	var others []string
+	for _, c := range s.queue.Line {
+		wait := c.Waiting()
+		if s.sharesQueue(c) || !wait.Blocks() {
+			continue
+		}
+		if isKnown && slices.ContainsFunc(order.First, func(w kueue.PendingWorkload) bool {
+			return w.Before < before && w.Namespace == c.Namespace && w.Name == c.Name
+		}) {
+			return s.behind(c)
+		}
+		others = append(others, s.nameOf(c))
+	}
+	if len(others) == 0 {
+		return false
+	}
+	s.decide(inspect.Unknown, inspect.BehindInQueue, "quota is free, but ClusterQueue %s (StrictFIFO) orders Jobs by the past usage of LocalQueues; %s may come first",
+		s.queue.Name, inspect.Some(others))
+	return true
+}
