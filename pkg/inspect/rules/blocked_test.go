@@ -35,8 +35,10 @@ func bestEffort() []edit {
 	return onBoth("ClusterQueue/cluster-queue", `{spec: {queueingStrategy: BestEffortFIFO}}`)
 }
 
-func heldHead(reason string) []edit {
-	return onBoth(headCopy, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: `+reason+`, message: "", lastTransitionTime: "2026-11-22T05:50:38Z"}]}}`)
+func heldHead(reason string) []edit { return heldHeadBy(reason, "") }
+
+func heldHeadBy(reason, message string) []edit {
+	return onBoth(headCopy, `{status: {conditions: [{type: QuotaReserved, status: "False", reason: `+reason+`, message: "`+message+`", lastTransitionTime: "2026-11-22T05:50:38Z"}]}}`)
 }
 
 func blockedCases() []testCase {
@@ -46,7 +48,14 @@ func blockedCases() []testCase {
 		{name: "behind one that can never fit", code: "JM115", base: recordedHead, fires: true, edits: heldHead("ExceedsMaxQuota")},
 		{name: "equal to one that does not fit", code: "JM115", base: recordedHead, fires: true, edits: equalRequests()},
 		{name: "not equal", code: "JM115", base: recordedHead, edits: bestEffort()},
-		{name: "the head is held by its queue", code: "JM115", base: recordedHead, edits: heldHead("Misconfigured")},
+		// Kueue keeps both out of the queue, so they block nothing: RequeueIfNotPresent in pkg/cache/queue/cluster_queue.go.
+		{name: "the head is held by its queue", code: "JM115", base: recordedHead, edits: heldHeadBy("Misconfigured", "LocalQueue user-queue doesn't exist")},
+		{name: "the head is of an excluded namespace", code: "JM115", base: recordedHead, edits: heldHeadBy("Misconfigured", "Workload namespace doesn't match ClusterQueue selector")},
+		// It tries this one again at once.
+		{
+			name: "the head has invalid resources", code: "JM115", base: recordedHead, fires: true,
+			edits: heldHeadBy("Misconfigured", "resources didn't satisfy LimitRange constraints: requests exceed it limits"),
+		},
 		{name: "it goes before the head", code: "JM115", base: recordedHead, edits: first},
 		{name: "Kueue does not run", code: "JM115", base: recordedKueueDown},
 		{name: "behind the head of a StrictFIFO queue", code: "JM031", base: recordedHead},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -283,7 +284,7 @@ func TestServedCheckIsCreated(t *testing.T) {
 		"and then name it in ClusterQueues cluster-queue, second instead of multikueue: " +
 			quoted("kubectl --context kwok-mgr edit clusterqueues.kueue.x-k8s.io cluster-queue second"): {foreign, second},
 	} {
-		found := judge(t, testCase{base: unservedCheck, edits: edits}.make(t), []rules.Rule{rule}, 0)
+		found := judge(t, testCase{base: unservedCheck, edits: edits, later: time.Hour}.make(t), []rules.Rule{rule}, 0)
 		assert.Equal(t, len(found), 1)
 		assert.Assert(t, strings.HasPrefix(found[0].Remedy, created) && strings.HasSuffix(found[0].Remedy, ending), found[0].Remedy)
 	}
