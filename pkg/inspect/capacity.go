@@ -206,10 +206,7 @@ type Blocker struct {
 // if it has the condition, nothing explains its absence, or it is not queued yet, as in a backoff. In a
 // StrictFIFO queue it is the first one that Kueue has evaluated: it also shows that Kueue runs.
 func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
-	if f == nil || f.Kueue == nil || !isInQueue(w) || hasWord(w) {
-		return nil
-	}
-	if wait := w.Waiting(); !wait.Blocks() {
+	if f == nil || f.Kueue == nil || !awaitsEvaluation(w) {
 		return nil
 	}
 	queue := f.clusterQueueOf(w)
@@ -248,6 +245,12 @@ func (f *Facts) KnowsBlockers() bool { return f.Namespace == "" || f.Kueue.Neigh
 func hasWord(w *kueue.Workload) bool {
 	c := w.Condition(kueue.QuotaReserved)
 	return c != nil && c.Reason != kueue.PendingEvaluation
+}
+
+// awaitsEvaluation reports whether Kueue has a Workload in its queue and has not evaluated it.
+func awaitsEvaluation(w *kueue.Workload) bool {
+	wait := w.Waiting()
+	return isInQueue(w) && !hasWord(w) && wait.Blocks()
 }
 
 // isHeldIn reports whether Kueue has evaluated a Workload of a queue, and others wait with it: those behind it

@@ -217,11 +217,14 @@ func (w *ClaimedWorkload) holds() []FlavorQuantity {
 	return all
 }
 
-// counts returns the podsets in the spec if some of their Pods have ended, without the templates.
-func (w *ClaimedWorkload) counts() (sets []struct {
+// podSetCount is how many Pods a podset has.
+type podSetCount struct {
 	Name  string `json:"name"`
 	Count int32  `json:"count"`
-}) {
+}
+
+// counts returns the podsets in the spec if some of their Pods have ended, without the templates.
+func (w *ClaimedWorkload) counts() (sets []podSetCount) {
 	if len(w.Status.Reclaimable) > 0 && json.Unmarshal(w.Spec.PodSets, &sets) != nil {
 		return nil
 	}
