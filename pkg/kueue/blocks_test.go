@@ -23,6 +23,7 @@ func TestBlocks(t *testing.T) {
 		"no quota now":           {"WaitingForQuota", assign + "insufficient unused quota for cpu in flavor f, 1 more needed", "", true},
 		"more than the limit":    {"ExceedsMaxQuota", assign + "insufficient quota for cpu in flavor f, previously considered podsets requests (0) + current podset request (9) > maximum capacity (4)", "", true},
 		"it breaks a LimitRange": {"Misconfigured", "resources didn't satisfy LimitRange constraints: [spec.podSets[0].template.spec.containers[0]: Invalid value: requests exceed it]", "", true},
+		"misconfigured":          {"Misconfigured", "", "", false},
 		"a wrong namespace":      {"Misconfigured", "workload namespace doesn't match ClusterQueue selector", "", false},
 		"its queue is stopped":   {"Suspended", "LocalQueue q is stopped", "", false},
 		"in a backoff":           {"PendingEvaluation", "Exceeded the PodsReady timeout", fmt.Sprintf(evicted, "PodsReadyTimeout", "False"), false},

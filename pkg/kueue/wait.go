@@ -219,8 +219,11 @@ func (w *Wait) IsPermanentIn(q *ClusterQueue) bool {
 // backoffWaitingTimeExpired; docs/reference/scheduling.md#order).
 func (w *Wait) Blocks() bool {
 	switch w.Reason {
-	case ReasonNotEvaluated, ReasonMisconfigured, ReasonPreempted, ReasonPreemptionGated:
+	case ReasonNotEvaluated, ReasonPreempted, ReasonPreemptionGated:
 		return true
+	case ReasonMisconfigured:
+		// Without a message, its queue may be at fault.
+		return w.Message != ""
 	default:
 		return w.IsForQuota()
 	}
