@@ -254,8 +254,9 @@ func progressOf(t *inspect.Trace, p inspect.Pair) *progress {
 	if t.State != inspect.StateOrphan {
 		return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}
 	}
-	alone, result := *t, ""
-	alone.State, result = answer.OfMirror(p.Mirrors[0].Job)
+	state, result := answer.OfMirror(p.Mirrors[0].Job)
+	alone := *t
+	alone.State = state
 	return &progress{State: alone.State, Phrase: alone.Phrase(), Message: strings.TrimSpace(result + " " + t.Message)}
 }
 
