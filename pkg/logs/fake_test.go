@@ -108,23 +108,23 @@ func (c *cluster) change(do func()) {
 // await waits for a condition that only changes of the cluster can fulfil.
 func (c *cluster) await(what string, holds func() bool) {
 	c.t.Helper()
-	awaitChange(c.t, &c.mu, &c.changed, holds, func() string { return fmt.Sprintf("%s; asked was %q", what, c.asked) })
+	awaitChange(c.t, &c.mu, func() <-chan struct{} { return c.changed }, holds, func() string { return fmt.Sprintf("%s; asked was %q", what, c.asked) })
 }
 
-// awaitChange waits for a condition under a lock. changed is closed and replaced under the lock with each
-// change. describe describes what was waited for.
-func awaitChange(t *testing.T, mu *sync.Mutex, changed *chan struct{}, holds func() bool, describe func() string) {
+// awaitChange waits for a condition under a lock. next returns the channel that the next change closes and
+// replaces under the lock. describe describes what was waited for.
+func awaitChange(t *testing.T, mu sync.Locker, next func() <-chan struct{}, holds func() bool, describe func() string) {
 	t.Helper()
 	late := time.After(time.Minute)
 	for {
 		mu.Lock()
-		ok, next := holds(), *changed
+		ok, changed := holds(), next()
 		mu.Unlock()
 		if ok {
 			return
 		}
 		select {
-		case <-next:
+		case <-changed:
 		case <-late:
 			t.Fatalf("waited for %s", describe())
 		}

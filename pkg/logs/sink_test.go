@@ -77,7 +77,7 @@ func (c *call) text(key string) string {
 
 func (c *call) awaitThat(what string, holds func() bool) {
 	c.t.Helper()
-	awaitChange(c.t, &c.mu, &c.changed, holds, func() string { return what })
+	awaitChange(c.t, &c.mu, func() <-chan struct{} { return c.changed }, holds, func() string { return what })
 }
 
 // await waits until the log of a container has been read up to a text.

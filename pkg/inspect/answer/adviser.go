@@ -15,6 +15,19 @@ import (
 // wait, the fleet has one cause, which the first ones show.
 const maxAdvisedJobs = 20
 
+// adviser advises the Jobs of a fleet.
+type adviser struct {
+	inventory    *inspect.Inventory
+	around       *placement.Surroundings
+	judgment     Judgment
+	pairs        map[inspect.Ref]inspect.Pair
+	aboutHolders []inspect.Finding
+	reach        []string
+	// left is how many Jobs may still get their own advice.
+	left  int
+	asked []*Question
+}
+
 // AdviseAll is Advise for the findings of a whole fleet, and returns them. Jobs that wait behind others
 // or for a controller, and fit on no cluster get findings of their own. It leaves out what the user has suppressed. v is an
 // inventory with quotas. reach has the flags with which commands reach the clusters.
@@ -52,19 +65,6 @@ func (a *adviser) advise(f inspect.Finding) []inspect.Finding {
 		return one
 	}
 	return []inspect.Finding{f}
-}
-
-// adviser advises the Jobs of a fleet.
-type adviser struct {
-	inventory    *inspect.Inventory
-	around       *placement.Surroundings
-	judgment     Judgment
-	pairs        map[inspect.Ref]inspect.Pair
-	aboutHolders []inspect.Finding
-	reach        []string
-	// left is how many Jobs may still get their own advice.
-	left  int
-	asked []*Question
 }
 
 // ask returns the answered question about a Job of a finding, nil if the Job is unknown, or if enough

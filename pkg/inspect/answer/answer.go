@@ -111,11 +111,7 @@ func (q *Question) Answer() Answer {
 	case o.DeletedAt != nil:
 		a = Answer{State: inspect.StateTerminating, Message: deletion(o)}
 	case o.Status.IsFinished():
-		a = Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + failure(o))}
-		if a.State == inspect.StateFailed {
-			q.addFailed(&a)
-		}
-		partOf(&a, o)
+		a = q.finished(o)
 	case len(unfinished(running)) > 1:
 		a = Answer{State: inspect.StateDuplicate, Message: "Unfinished mirrors on " + list(contextsOf(running)) + "."}
 	case len(running) > 0:
@@ -139,6 +135,16 @@ func (q *Question) Answer() Answer {
 	if a.Since == nil && o != nil {
 		a.Since = q.since(o, a.State)
 	}
+	return a
+}
+
+// finished returns the answer for a Job that has finished.
+func (q *Question) finished(o *inspect.Job) Answer {
+	a := Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + failure(o))}
+	if a.State == inspect.StateFailed {
+		q.addFailed(&a)
+	}
+	partOf(&a, o)
 	return a
 }
 
@@ -253,16 +259,7 @@ func (q *Question) reasonOf(f *inspect.Finding) string {
 
 // take makes a finding the reason of the answer. names keep their case at its start.
 func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {
-	switch {
-	case a.State == inspect.StateWaiting && (f.MayPass || f.Young && f.AwaitsActor):
-		// The controller may still act, or has had no time to act yet.
-		a.Unchecked = nil
-	case a.State == inspect.StateWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, func(u inspect.Unchecked) bool { return u.Cluster }):
-		// The finding is about other workers than the unread ones.
-	case a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || f.Code == mirrorGone:
-		// The finding explains the Job without the parts that were not read.
-		a.State, a.Unchecked = inspect.StateBlocked, nil
-	}
+	a.takeState(f)
 	switch {
 	case f.Code == mistypedOwner:
 		a.Reason = inspect.ReasonUnknownOwner
@@ -273,6 +270,21 @@ func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {
 	a.Message = sentence(reason, append(namesIn(f), names...)...)
 	if len(f.Fixes) > 0 {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
+	}
+}
+
+// takeState changes the state to what a finding shows.
+func (a *Answer) takeState(f *inspect.Finding) {
+	isWaiting := a.State == inspect.StateWaiting
+	switch {
+	case isWaiting && (f.MayPass || f.Young && f.AwaitsActor):
+		// The controller may still act, or has had no time to act yet.
+		a.Unchecked = nil
+	case isWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, func(u inspect.Unchecked) bool { return u.Cluster }):
+		// The finding is about other workers than the unread ones.
+	case isWaiting || a.State == inspect.StateBlocked || f.Code == mirrorGone:
+		// The finding explains the Job without the parts that were not read.
+		a.State, a.Unchecked = inspect.StateBlocked, nil
 	}
 }
 

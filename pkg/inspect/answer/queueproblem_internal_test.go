@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"slices"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -47,7 +48,7 @@ func TestClosedManagerOfTooLargeJob(t *testing.T) {
 	assert.Equal(t, a.Message, "hub: ClusterQueue q does not select namespace ml. Even then: needs 8 nvidia.com/gpu; the largest limit is 6 (w2, flavor a100).")
 	assert.Equal(t, string(a.Fixes[0].Prose()), "request at most 4 nvidia.com/gpu, for w1, and then label it: `kubectl --context hub label namespace ml a=b`")
 
-	some := append(never, fits)
+	some := slices.Concat(never, []inspect.Placement{fits})
 	a = q.gated(&some[0], some)
 	assert.Equal(t, a.Message, "hub: ClusterQueue q does not select namespace ml.")
 	assert.Equal(t, a.Fixes[0].Text, "label it")

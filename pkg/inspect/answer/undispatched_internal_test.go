@@ -30,7 +30,8 @@ func TestNeverDispatched(t *testing.T) {
 		fixes      []string
 	}{
 		"no context can": {
-			[]inspect.Placement{*missing}, nil, inspect.StateBlocked, "It was not dispatched to a cluster yet. worker-1: namespace ml does not exist.",
+			[]inspect.Placement{*missing},
+			nil, inspect.StateBlocked, "It was not dispatched to a cluster yet. worker-1: namespace ml does not exist.",
 			[]string{"create namespace ml on worker-1"},
 		},
 		"another context may": {[]inspect.Placement{*missing, *open}, nil, inspect.StateBlocked, "It waits to be dispatched.", []string{"dispatch it", "recreate it"}},

@@ -157,12 +157,7 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 	byCause := map[string]int{}
 	// Of the objects with one cause, the finding is about the worst, and of these about the one that
 	// has waited longest.
-	sightings = slices.Clone(sightings)
-	severity := func(s view.Sighting) inspect.Severity { return cmp.Or(s.Severity, r.Severity) }
-	slices.SortStableFunc(sightings, func(a, b view.Sighting) int {
-		return cmp.Or(severity(a).Compare(severity(b)), a.Since.Compare(b.Since))
-	})
-	for _, s := range sightings {
+	for _, s := range worstFirst(r, sightings) {
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
 		case s.Awaits.IsBehind(), s.Awaits.IsFresh(v.Now):
@@ -182,12 +177,26 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 		}
 		byCause[s.Cause] = len(found)
 		full := finding(r, completeSighting(s))
-		if r.IsProgress && grace > 0 && age < period {
-			full.Grace = period
-		}
+		full.Grace = progressGrace(r, grace, age, period)
 		found = append(found, full)
 	}
 	return append(found, young(r, early)...)
+}
+
+// progressGrace returns the grace period of a finding about progress that is still within it; 0 for others.
+func progressGrace(r Rule, grace, age, period time.Duration) time.Duration {
+	if r.IsProgress && grace > 0 && age < period {
+		return period
+	}
+	return 0
+}
+
+// worstFirst returns sightings by severity, and then by age.
+func worstFirst(r Rule, sightings []view.Sighting) []view.Sighting {
+	severity := func(s view.Sighting) inspect.Severity { return cmp.Or(s.Severity, r.Severity) }
+	return slices.SortedStableFunc(slices.Values(sightings), func(a, b view.Sighting) int {
+		return cmp.Or(severity(a).Compare(severity(b)), a.Since.Compare(b.Since))
+	})
 }
 
 // young turns sightings within their grace period into findings. Older findings may have the same cause.
