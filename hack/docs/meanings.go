@@ -89,11 +89,20 @@ func (m meanings) add(directory string, spec ast.Spec) {
 	m[key][value] = meaning(constant.Names[0].Name, constant.Doc.Text())
 }
 
+// isField reports whether a sentence begins with a field of the API, such as spec.active.
+func isField(sentence string) bool {
+	return strings.HasPrefix(sentence, "spec.") || strings.HasPrefix(sentence, "status.")
+}
+
 // meaning returns a doc comment as a sentence about the value, without the name of the constant.
 func meaning(name, comment string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	for _, lead := range []string{name + " means that ", name + ": "} {
-		if rest, ok := strings.CutPrefix(text, lead); ok {
+		rest, ok := strings.CutPrefix(text, lead)
+		switch {
+		case ok && isField(rest):
+			return rest
+		case ok:
 			return strings.ToUpper(rest[:1]) + rest[1:]
 		}
 	}

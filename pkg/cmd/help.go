@@ -100,7 +100,7 @@ func newOptionsCommand() *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := io.WriteString(cmd.OutOrStdout(), util.FlagUsages(cmd.Root().PersistentFlags())+
-				"\nCommands that write take --context, and refuse --contexts and --all-contexts.\n")
+				"\n\ndispatch, cancel and recreate take only --context of the options that choose contexts.\n")
 			return err
 		},
 	}

@@ -18,7 +18,7 @@ type Fix struct {
 }
 
 // Again adds to a fix that changes a manifest how a submitted object of a kind gets the change. It has no
-// command for that: whoever only copies commands would delete the object, and lose its place in the queue.
+// command for that: a user who only copies commands would delete the object, and lose its place in the queue.
 func (f Fix) Again(kind string) Fix {
 	again := "delete the " + kind + ", and create it again"
 	if len(f.Command) == 0 && len(f.Then) == 0 {

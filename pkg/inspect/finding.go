@@ -19,9 +19,12 @@ type Severity string
 
 // The severities, the most severe first.
 const (
-	Error   Severity = "error"
+	// Error means that Jobs do not run, run twice or are lost until a person acts.
+	Error Severity = "error"
+	// Warning means that Jobs may not run, or hold resources for nothing.
 	Warning Severity = "warning"
-	Info    Severity = "info"
+	// Info means that the state may be intended, or ends without a person.
+	Info Severity = "info"
 )
 
 // Severities returns all severities, the most severe first.

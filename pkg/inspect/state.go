@@ -19,9 +19,10 @@ const (
 	StateBlocked JobState = "Blocked"
 	// StateSuspended means that the user has suspended the Job.
 	StateSuspended JobState = "Suspended"
-	// StateComplete and StateFailed mean that the Job has finished.
+	// StateComplete means that the Job has finished successfully, or its mirror has.
 	StateComplete JobState = "Complete"
-	StateFailed   JobState = "Failed"
+	// StateFailed means that the Job has failed, or its mirror has.
+	StateFailed JobState = "Failed"
 	// StateTerminating means that the Job or its mirror is being deleted.
 	StateTerminating JobState = "Terminating"
 	// StateDuplicate means that several clusters run the Job at once.
@@ -100,7 +101,7 @@ type JobReason string
 
 // The reasons of Jobs.
 const (
-	// ReasonNone means that the state says it all.
+	// ReasonNone means that the status or state says it all.
 	ReasonNone JobReason = ""
 	// ReasonBuiltIn means that the built-in controller runs the Job on its own cluster.
 	ReasonBuiltIn JobReason = "BuiltIn"

@@ -40,9 +40,9 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
 		util.Report(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
-	if list.Total.Jobs == 0 && !o.query.AllNamespaces && o.format.IsTable() {
+	isEmpty := list.Total.Jobs == 0 && !o.query.AllNamespaces && o.format.IsTable()
+	if isEmpty && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
 		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
-		util.NoteMissingNamespace(ctx, o.ErrOut, f)
 	}
 	return util.Incomplete(list.Unchecked)
 }

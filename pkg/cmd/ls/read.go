@@ -117,7 +117,7 @@ func (o *listOptions) notJudged(judgment *rules.Judgment) (errs []inspect.Contex
 	return errs
 }
 
-// briefs returns the reasons of the Jobs' states. As in trace, a finding explains a Job at any age, and
+// briefs returns the reasons of the Jobs' statuses. As in trace, a finding explains a Job at any age, and
 // quotas explain the Jobs that wait in a queue.
 func (o *listOptions) briefs(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, inventory *inspect.Inventory, judgment *rules.Judgment) map[*inspect.Job]answer.Brief {
 	briefs := answer.Jobs(inventory, judgment.All(func(string) bool { return true }))
@@ -130,7 +130,7 @@ func (o *listOptions) briefs(ctx context.Context, f *fleet.Fleet, addresses []ku
 	return briefs
 }
 
-// setReason sets why a Job is in its state and, with --finding, what it holds.
+// setReason sets why a Job has its status and, with --finding, what it holds.
 func (o *listOptions) setReason(j *inspect.Job, brief answer.Brief) {
 	if brief.Cost != nil && len(o.filter.Findings) > 0 {
 		brief.Message += " Holds " + brief.Cost.Text() + "."

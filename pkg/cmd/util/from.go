@@ -21,7 +21,7 @@ func (f *GlobalFlags) AddFromFlag(cmd *cobra.Command) {
 	Describe(cmd, ForClusters, Directories, "from")
 }
 
-// refusalOfFrom is the annotation of a flag --from with why its command cannot read a snapshot.
+// refusalOfFrom is an annotation of a flag --from. It says why the command cannot read a snapshot.
 const refusalOfFrom = "cannot read a snapshot"
 
 // RefuseFrom adds the hidden flag --from to a command that needs clusters, so that ValidateFrom can say why.

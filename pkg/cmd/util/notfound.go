@@ -117,8 +117,8 @@ func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, readCon
 	return errors.New(message + "; " + namespaceHint(ctx, f, wanted, readContexts, len(unread) == 0))
 }
 
-// namespaceHint says which namespaces of some contexts have a Job of the wanted name. It says that
-// no namespace has one only if areAllContexts is set.
+// namespaceHint says which namespaces of some contexts have a Job of the wanted name. If none has one, it names
+// the contexts, unless areAllContexts is set.
 func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, contexts []string, areAllContexts bool) string {
 	namespaces, isComplete := wanted.NamespacesWith(ctx, f, contexts)
 	switch {

@@ -50,7 +50,7 @@ type Question struct {
 	// Around is an inventory that also has the other Jobs of the namespace. They show which manager
 	// created a mirror. It is nil if Inventory has them.
 	Around *inspect.Inventory
-	// Holders has Jobs that Around lacks.
+	// Holders are Jobs outside of Around that hold quota which the Job waits for.
 	Holders Holders
 	Pair    inspect.Pair
 	// Trace has the hops and differences of the pair, its placements if they

@@ -332,7 +332,7 @@ func TestTopologyOfAWorkload(t *testing.T) {
 func TestRaiseOfUsedQuota(t *testing.T) {
 	const raise = "raise the quota of ClusterQueue q on w by 2 to 6 cpu (flavor f)"
 	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
-	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; with 5 more it starts now, with 2 more it waits"} {
+	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, add 5; this command adds 2"} {
 		p := judged(t, cluster, pods("6", "cpu: 1"))
 		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
 	}

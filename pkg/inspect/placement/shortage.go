@@ -212,7 +212,7 @@ func (s *site) raise(short []shortage) {
 	fix := kueue.RaiseQuota(s.Context, s.queue.Queue, raises...)
 	if isMoreNow {
 		// What the command does comes last, because the command follows.
-		notes = append(notes, fmt.Sprintf("; with %s more it starts now, with %s more it waits", inspect.And(now), inspect.And(later)))
+		notes = append(notes, fmt.Sprintf("; to start it now, add %s; this command adds %s", inspect.And(now), inspect.And(later)))
 	}
 	s.change(inspect.PlacementChange{Message: fix.Text + strings.Join(notes, ""), Command: fix.Shell(), Share: shareOf(short)})
 }

@@ -38,7 +38,7 @@ func (f *OwnerFlags) Complete(isGiven func(flag string) bool) error {
 	return nil
 }
 
-// RefuseFrom has a command that writes refuse --from.
+// RefuseFrom adds a flag --from that a command which writes refuses, with the reason.
 func RefuseFrom(cmd *cobra.Command, flags *util.GlobalFlags) {
 	flags.RefuseFrom(cmd, "this command changes clusters, and a snapshot is only a record of them")
 }
