@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -46,10 +47,9 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	r.TotalSeconds += seconds
 	step.State, step.Message = inspect.StepDone, c.cleanedMessage(done)
 	for _, l := range done.Left {
-		reason := kubecontext.Because(l.Err)
 		removal := command.Kubectl(l.Cluster.Context, r.Namespace, "delete", l.Resource, l.Name)
 		r.Left = append(r.Left, inspect.ProbeLeft{
-			Context: l.Cluster.Context, Kind: l.Kind, Namespace: r.Namespace, Name: l.Name, Reason: reason,
+			Context: l.Cluster.Context, Kind: l.Kind, Namespace: r.Namespace, Name: l.Name, Reason: leftReason(&l),
 			Command: command.Words(command.Reached(removal.Shell(), c.reach)),
 		})
 		if !l.IsSeen && !apierrors.IsForbidden(l.Err) {
@@ -62,6 +62,16 @@ func (c *cleaner) run(ctx context.Context, r *inspect.ProbeReport) {
 	if len(done.Left) > 0 {
 		step.Seconds, step.Message = nil, "not everything was removed"
 	}
+}
+
+// leftReason returns why an object remains. While the context reaches another cluster, the command that removes
+// the object would look for it there.
+func leftReason(l *probe.Leftover) string {
+	reason := kubecontext.Because(l.Err)
+	if moved := (*kubecontext.MovedError)(nil); errors.As(l.Err, &moved) {
+		reason += "; first " + moved.Return(l.Cluster.Context)
+	}
+	return reason
 }
 
 // cleanedMessage says what is gone.

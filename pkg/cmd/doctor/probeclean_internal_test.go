@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -56,4 +57,15 @@ func TestUnselectedWorkers(t *testing.T) {
 	contexts, unreached = at.workerContexts(v)
 	assert.DeepEqual(t, contexts, []string{"w1", "w2"})
 	assert.Equal(t, len(unreached), 0)
+}
+
+// TestLeftReason checks that the reason for a remaining object says when the context must first reach its cluster
+// again: the command that removes the object follows.
+func TestLeftReason(t *testing.T) {
+	left := &probe.Leftover{Cluster: &fleet.Cluster{Context: "hub"}, Kind: "Job", Name: "p"}
+	left.Err = fmt.Errorf("wrapped: %w", &kubecontext.MovedError{Namespace: "kube-system", Before: "u", Now: "v"})
+	assert.Equal(t, leftReason(left), "wrapped: the context now reaches another cluster: namespace kube-system has the UID v, and had u; "+
+		`first make context "hub" reach the cluster again whose namespace kube-system has the UID u`)
+	left.Err = errors.New("still exists")
+	assert.Equal(t, leftReason(left), "still exists")
 }

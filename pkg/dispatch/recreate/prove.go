@@ -20,12 +20,12 @@ func (r *Runner) identify(ctx context.Context, p *Replacement) error {
 // verify returns an error if the context may reach another cluster than when Check ran: the new Job would be
 // created there. A cluster that nothing identifies is believed.
 func (r *Runner) verify(ctx context.Context, p *Replacement) error {
-	return ignoreUnidentified(r.Cluster.Verify(ctx, p.stored.GetNamespace()))
+	return r.identified(r.Cluster.Verify(ctx, p.stored.GetNamespace()))
 }
 
 // proveGone returns nil if the old Job is certainly gone. A cluster that nothing identifies is believed.
 func (r *Runner) proveGone(ctx context.Context, p *Replacement) error {
-	return ignoreUnidentified(r.Cluster.ProveGone(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName(), string(p.stored.GetUID())))
+	return r.identified(r.Cluster.ProveGone(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName(), string(p.stored.GetUID())))
 }
 
 // mayPass reports whether reading the old Job is worth a retry: the server did not answer, another cluster
@@ -44,9 +44,14 @@ func latest(ctx context.Context, earlier, last error) error {
 	return last
 }
 
-func ignoreUnidentified(err error) error {
+// identified returns the result of a proof, and records whether the context reaches another cluster. A cluster
+// that nothing identifies is believed.
+func (r *Runner) identified(err error) error {
 	if kubecontext.IsUnidentified(err) {
 		return nil
+	}
+	if moved := (*kubecontext.MovedError)(nil); err == nil || errors.As(err, &moved) {
+		r.moved = moved
 	}
 	return err
 }

@@ -23,6 +23,8 @@ import (
 func TestOtherCluster(t *testing.T) {
 	ownQuota := apierrors.NewForbidden(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New("no"))
 	ownQuota.ErrStatus.Message = "exceeded quota: team, requested: count/jobs.batch=1, used: count/jobs.batch=1, limited: count/jobs.batch=1"
+	const back = `saved the old job in backup.yaml. First make context "c" reach the cluster again whose namespace kube-system has the UID c-uid. ` +
+		"Once job ml/small is gone there, this restores it: `kubectl --context c create -f backup.yaml`"
 	const moved = "the context now reaches another cluster: namespace kube-system has the UID other-uid, and had c-uid"
 	for name, tt := range map[string]struct {
 		// after is the method of the first request after which the context reaches another cluster.
@@ -35,14 +37,14 @@ func TestOtherCluster(t *testing.T) {
 		byNamespace bool
 		want        []string
 	}{
-		"after the deletion":              {after: http.MethodDelete, want: []string{"was deleted, but is not proven to be gone after 1s: " + moved, "the new job was not created"}},
+		"after the deletion":              {after: http.MethodDelete, want: []string{"was deleted, but is not proven to be gone after 1s: " + moved, "the new job was not created", back}},
 		"after the deletion, for a while": {after: http.MethodDelete, isBack: true},
 		"known by the namespace": {
-			after: http.MethodDelete, byNamespace: true, want: []string{"namespace ml has the UID other-uid, and had ml-uid"},
+			after: http.MethodDelete, byNamespace: true, want: []string{"namespace ml has the UID other-uid, and had ml-uid", "First make context \"c\" reach the cluster again whose namespace ml has the UID ml-uid. "},
 		},
 		"after a deletion with a conflict": {after: http.MethodDelete, isRefused: true, want: []string{moved, "nothing was changed"}},
 		"after a creation without quota": {
-			after: http.MethodPost, isRefused: true, want: []string{"cannot create the new job", "cannot create the old one again", moved, "backup.yaml"},
+			after: http.MethodPost, isRefused: true, want: []string{"cannot create the new job", "cannot create the old one again", moved, back},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

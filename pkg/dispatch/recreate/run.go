@@ -50,6 +50,9 @@ type Runner struct {
 	DescribeHolder func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (string, error)
 	// OnBlocked is called once if finalizers block the deletion of the old Job.
 	OnBlocked func(finalizers []string)
+
+	// moved is the last answer to verify and proveGone, if it was that the context reaches another cluster.
+	moved *kubecontext.MovedError
 }
 
 // NotGoneError means that the old Job was deleted but still exists, so that the new one was not
@@ -292,8 +295,13 @@ func (r *Runner) restore(ctx context.Context, p *Replacement, cause error) error
 	return fmt.Errorf("%w; the old one was created again and starts over", cause)
 }
 
-// describeBackup describes where the old Job is saved, and how to restore it.
+// describeBackup describes where the old Job is saved, and how to restore it. While the context reaches another
+// cluster, the command would create the Job there, and the old Job or the new one may still run.
 func (r *Runner) describeBackup(p *Replacement) command.Prose {
+	if r.moved != nil {
+		return command.Say("saved the old %s in %s. First %s. Once %s is gone there, this restores it: %s",
+			strings.ToLower(p.kind().Kind), r.Backup, r.moved.Return(r.Cluster.Context), p.describe(), r.restoreCommand())
+	}
 	return command.Say("saved the old %s in %s; once %s is gone, this restores it: %s", strings.ToLower(p.kind().Kind), r.Backup, p.describe(), r.restoreCommand())
 }
 

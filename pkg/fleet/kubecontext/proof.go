@@ -25,6 +25,11 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("the context now reaches another cluster: namespace %s has the UID %s, and had %s", e.Namespace, e.Now, e.Before)
 }
 
+// Return returns what the user must do before any command for the earlier cluster, as a verb phrase.
+func (e *MovedError) Return(context string) string {
+	return fmt.Sprintf("make context %q reach the cluster again whose namespace %s has the UID %s", context, e.Namespace, e.Before)
+}
+
 // UnidentifiedError means that nothing can be proven about a cluster, because the user may read
 // neither Namespace kube-system nor the namespace of the object.
 type UnidentifiedError struct{ Namespace string }
