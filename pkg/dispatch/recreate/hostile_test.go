@@ -218,8 +218,10 @@ func TestLostAnswers(t *testing.T) {
 // TestUnansweredCreations checks that the old Job comes back if no creation of the new one is answered,
 // and no Job appears: a late request for the new one would find the name taken.
 func TestUnansweredCreations(t *testing.T) {
-	t.Parallel()
-	server := dispatchtest.NewServer(t)
+	inBubble(t, "unanswered", testUnansweredCreations)
+}
+
+func testUnansweredCreations(t *testing.T, server *dispatchtest.Server) {
 	jobs := delegation.Job().Resource
 	old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
 	server.Before = func(r *http.Request) *apierrors.StatusError {
@@ -234,7 +236,7 @@ func TestUnansweredCreations(t *testing.T) {
 		}
 		return apierrors.NewServiceUnavailable("the proxy has no server")
 	}
-	r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 5 * time.Second, CreationTimeout: time.Second, Backup: "backup.yaml"}
+	r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
 	replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
 	assert.NilError(t, err)
 	_, err = r.Run(t.Context(), replacement)

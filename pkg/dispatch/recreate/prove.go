@@ -28,11 +28,11 @@ func (r *Runner) proveGone(ctx context.Context, p *Replacement) error {
 	return r.identified(r.Cluster.ProveGone(ctx, p.kind().Resource, p.stored.GetNamespace(), p.stored.GetName(), string(p.stored.GetUID())))
 }
 
-// mayPass reports whether reading the old Job is worth a retry: the server did not answer, another cluster
-// did, or the Job exists although it was reported gone.
+// mayPass reports whether reading the old Job or its cluster is worth a retry: the server did not answer or
+// failed, another cluster answered, or the Job exists although it was reported gone.
 func mayPass(err error) bool {
 	present := (*kubecontext.PresentError)(nil)
-	return kubecontext.IsConnection(err) || errors.As(err, &present)
+	return kubecontext.IsConnection(err) || kubecontext.IsUnclear(err) || errors.As(err, &present)
 }
 
 // latest returns the error that says most about tries within a time limit: the last one, unless the limit

@@ -40,8 +40,6 @@ type Runner struct {
 	// DeletionTimeout limits the wait for the deletion of the old Job. Finalizers can block it for
 	// any time.
 	DeletionTimeout time.Duration
-	// CreationTimeout limits how long a creation is retried, half a minute if 0.
-	CreationTimeout time.Duration
 	// Backup is the file that holds the old Job, for messages.
 	Backup string
 	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
@@ -207,7 +205,7 @@ func (r *Runner) watchGone(ctx context.Context, k delegation.Kind, live *unstruc
 // create creates a Job instead of the old one, in its cluster only, and retries errors that may pass. An earlier try,
 // whose answer was lost, may have created it.
 func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *Replacement) (created *unstructured.Unstructured, err error) {
-	bounded, cancel := context.WithTimeout(ctx, cmp.Or(r.CreationTimeout, creationTimeout))
+	bounded, cancel := context.WithTimeout(ctx, creationTimeout)
 	defer cancel()
 	manager := fleet.NewManager()
 	var passing error
@@ -218,7 +216,10 @@ func (r *Runner) create(ctx context.Context, job *unstructured.Unstructured, p *
 			if !wasUnclear {
 				passing = latest(ctx, passing, unproven)
 			}
-			return false, nil
+			if mayPass(unproven) {
+				return false, nil
+			}
+			return false, passing
 		}
 		var failure error
 		created, failure = r.Cluster.CreateOnce(ctx, p.kind().Resource, job, "", manager)
@@ -264,10 +265,12 @@ func ignoreUnread(unknown *fleet.UnknownCreationError) error {
 	return unknown
 }
 
-// findCreated returns the Job that an earlier try has created, otherwise the error of the last try.
+// findCreated returns the Job that an earlier try has created, otherwise the error of the last try. Only the cluster
+// of the old Job can tell that no try has created one.
 func (r *Runner) findCreated(ctx context.Context, p *Replacement, job *unstructured.Unstructured, manager string, failure error) (*unstructured.Unstructured, error) {
+	unproven := r.verify(ctx, p)
 	found, unread := r.Cluster.Created(ctx, p.kind().Resource, job.GetNamespace(), job.GetName(), manager)
-	switch {
+	switch unread = cmp.Or(unproven, unread); {
 	case found != nil:
 		return found, nil
 	case unread != nil:

@@ -82,14 +82,7 @@ func (s *Server) Config() *rest.Config {
 // Cluster returns the server as a cluster with a context name. Its identity is already read.
 func (s *Server) Cluster(t *testing.T, name string) *fleet.Cluster {
 	t.Helper()
-	clusters := fleet.Open(t.Context(), []fleet.Context{{Name: name, Config: s.Config()}}, fleet.Options{}).Clusters()
-	assert.Equal(t, len(clusters), 1)
-	// Later requests come from the test only.
-	_ = clusters[0].UID()
-	for namespace := range s.Namespaces {
-		assert.NilError(t, clusters[0].LearnNamespaces(t.Context(), namespace))
-	}
-	return clusters[0]
+	return s.cluster(t, name, s.Config())
 }
 
 // Create stores an object as if a client had created it. It keeps the object's UID if there is
