@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 	"k8s.io/client-go/rest"
@@ -15,6 +16,12 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
+
+// inBubble runs a subtest in a synctest bubble, where time limits take no real time.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
 
 // server is an API server without Jobs, whose kube-system has a UID.
 type server struct{ uid string }
@@ -39,7 +46,7 @@ func TestRemoverNeedsProof(t *testing.T) {
 		"another cluster":      {"u", "v", true, false},
 		"unidentified cluster": {"", "", false, false},
 	} {
-		t.Run(name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			s := &server{uid: tt.before}
 			f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: s}}}, fleet.Options{})
 			manager := f.Clusters()[0]
@@ -100,7 +107,7 @@ func TestWorkersNeedProof(t *testing.T) {
 		},
 		"unidentified cluster": {nil, nil, "", []string{"far"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		inBubble(t, name, func(t *testing.T) {
 			near, far := &server{uid: "m"}, &worker{hasMirror: true, namespaces: tt.namespaces}
 			manager := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: near}}}, fleet.Options{}).Clusters()[0]
 			workers := fleet.Open(t.Context(), []fleet.Context{{Name: "far", Config: &rest.Config{Host: "https://far", Transport: far}}}, fleet.Options{}).Clusters()
