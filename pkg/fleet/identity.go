@@ -127,10 +127,28 @@ func (c *Cluster) namespaceUID(ctx context.Context, namespace string) (string, e
 // readable, or if the server serves no namespaces.
 func (c *Cluster) identity(ctx context.Context) (string, error) {
 	uid, err := c.namespaceUID(ctx, metav1.NamespaceSystem)
-	if stray := (*kubecontext.StrayError)(nil); apierrors.IsNotFound(err) || errors.As(err, &stray) {
+	if servesNoNamespaces(err) {
 		return "", nil
 	}
 	return uid, err
+}
+
+func servesNoNamespaces(err error) bool {
+	stray := (*kubecontext.StrayError)(nil)
+	return apierrors.IsNotFound(err) || errors.As(err, &stray)
+}
+
+// Identify reads what Verify compares for the objects of a namespace, unless this context has read the UID of
+// kube-system. A cluster stays unidentified without an error if it serves no namespaces, or if the user may not
+// read this one.
+func (c *Cluster) Identify(ctx context.Context, namespace string) error {
+	if c.ownUID() != "" {
+		return nil
+	}
+	if err := c.LearnNamespaces(ctx, namespace); !servesNoNamespaces(err) {
+		return err
+	}
+	return nil
 }
 
 // Verify reads the identity of the cluster again, over the connection of this context, and

@@ -73,9 +73,7 @@ type Removal struct {
 func Identify(ctx context.Context, clusters []*fleet.Cluster, namespace string) {
 	var group sync.WaitGroup
 	for _, c := range clusters {
-		if c.UID() == "" {
-			group.Go(func() { _ = c.LearnNamespaces(ctx, namespace) })
-		}
+		group.Go(func() { _ = c.Identify(ctx, namespace) })
 	}
 	group.Wait()
 }

@@ -98,19 +98,28 @@ func TestWorkersNeedProof(t *testing.T) {
 		namespaces, now map[string]string
 		left            string
 		unproven        []string
+		// introduced is the UID of kube-system, if another context has read it.
+		introduced string
 	}{
-		"the same cluster":       {map[string]string{"kube-system": "u"}, map[string]string{"kube-system": "u"}, "", nil},
-		"known by the namespace": {map[string]string{"ml": "n"}, map[string]string{"ml": "n"}, "", nil},
-		"another cluster":        {map[string]string{"kube-system": "u"}, map[string]string{"kube-system": "v"}, "the context now reaches another cluster", nil},
-		"another by the namespace": {
-			map[string]string{"ml": "n"}, map[string]string{"ml": "o"}, "the context now reaches another cluster", nil,
+		"the same cluster":         {map[string]string{"kube-system": "u"}, map[string]string{"kube-system": "u"}, "", nil, ""},
+		"known by the namespace":   {map[string]string{"ml": "n"}, map[string]string{"ml": "n"}, "", nil, ""},
+		"known by another context": {map[string]string{"ml": "n"}, map[string]string{"ml": "n"}, "", nil, "u"},
+		"another one than the introduced": {
+			map[string]string{"ml": "n"}, map[string]string{"ml": "o"}, "the context now reaches another cluster", nil, "u",
 		},
-		"unidentified cluster": {nil, nil, "", []string{"far"}},
+		"another cluster": {map[string]string{"kube-system": "u"}, map[string]string{"kube-system": "v"}, "the context now reaches another cluster", nil, ""},
+		"another by the namespace": {
+			map[string]string{"ml": "n"}, map[string]string{"ml": "o"}, "the context now reaches another cluster", nil, "",
+		},
+		"unidentified cluster": {nil, nil, "", []string{"far"}, ""},
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			near, far := &server{uid: "m"}, &worker{hasMirror: true, namespaces: tt.namespaces}
 			manager := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: near}}}, fleet.Options{}).Clusters()[0]
 			workers := fleet.Open(t.Context(), []fleet.Context{{Name: "far", Config: &rest.Config{Host: "https://far", Transport: far}}}, fleet.Options{}).Clusters()
+			if tt.introduced != "" {
+				workers[0].SetUID(tt.introduced)
+			}
 			Identify(t.Context(), workers, "ml")
 			far.mu.Lock()
 			far.hasMirror, far.namespaces = false, tt.now

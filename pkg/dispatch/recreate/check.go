@@ -27,7 +27,7 @@ import (
 // API server to the deletion or the new Job. It changes nothing. It returns all problems in one
 // error, and adds the warnings of the server to the Replacement.
 func (r *Runner) Check(ctx context.Context, p *Replacement) error {
-	if err := r.identify(ctx, p); err != nil {
+	if err := r.Cluster.Identify(ctx, p.stored.GetNamespace()); err != nil {
 		return err
 	}
 	var errs []error

@@ -9,14 +9,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
 
-// identify reads what identifies the cluster for verify and proveGone.
-func (r *Runner) identify(ctx context.Context, p *Replacement) error {
-	if r.Cluster.UID() != "" {
-		return nil
-	}
-	return r.Cluster.LearnNamespaces(ctx, p.stored.GetNamespace())
-}
-
 // verify returns an error if the context may reach another cluster than when Check ran: the new Job would be
 // created there. A cluster that nothing identifies is believed.
 func (r *Runner) verify(ctx context.Context, p *Replacement) error {

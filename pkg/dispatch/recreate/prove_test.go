@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
@@ -194,6 +195,23 @@ func TestCheckIdentifies(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, r.Check(t.Context(), p))
 	assert.Equal(t, r.Cluster.Identity().Namespaces["ml"], "ml-uid")
+}
+
+// TestCheckWithoutNamespaces checks that a 404 which is not about the namespace leaves the cluster unidentified, and
+// does not keep a Job from being recreated.
+func TestCheckWithoutNamespaces(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+	r := &recreate.Runner{Cluster: server.Cluster(t, "c")}
+	server.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/") {
+			return apierrors.NewGenericServerResponse(http.StatusNotFound, "", schema.GroupResource{}, "", "", 0, true)
+		}
+		return nil
+	})
+	p, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+	assert.NilError(t, err)
+	assert.NilError(t, r.Check(t.Context(), p))
 }
 
 // cluster404 is the 404 of an API server for the old Job.
