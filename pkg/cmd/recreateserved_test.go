@@ -19,11 +19,12 @@ import (
 func TestRecreateOfServedJob(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		written time.Time
-		want    string
+		// ago is when the API server stored the last renewal.
+		ago  time.Duration
+		want string
 	}{
-		"served":  {time.Now(), "job default/train cannot be recreated now: alice@laptop is dispatching it already, since 2026-01-02T03:04:05Z (for 1m30s"},
-		"stopped": {time.Now().Add(-time.Hour), ""},
+		"served":  {0, "job default/train cannot be recreated now: alice@laptop is dispatching it already, since 2026-01-02T03:04:05Z (for 1m30s"},
+		"stopped": {time.Hour, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kubeconfig := serve(t, filepath.Join(recordings, "unknown-owner"), func(_ string, w http.ResponseWriter, r *http.Request) bool {
@@ -35,14 +36,15 @@ func TestRecreateOfServedJob(t *testing.T) {
 						Status:   authorizationv1.SubjectAccessReviewStatus{Allowed: true},
 					}
 				case strings.HasSuffix(r.URL.Path, "/leases/jobs-managedby-train"):
+					// The Lease is long, so that no machine is too slow.
 					taken := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 					answer = &coordinationv1.Lease{
 						TypeMeta: metav1.TypeMeta{APIVersion: "coordination.k8s.io/v1", Kind: "Lease"},
 						ObjectMeta: metav1.ObjectMeta{
-							Namespace: "default", Name: "jobs-managedby-train", ManagedFields: []metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: tt.written}}},
+							Namespace: "default", Name: "jobs-managedby-train", ManagedFields: []metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: time.Now().Add(-tt.ago)}}},
 						},
 						Spec: coordinationv1.LeaseSpec{
-							HolderIdentity: new("alice@laptop"), LeaseDurationSeconds: new(int32(15)),
+							HolderIdentity: new("alice@laptop"), LeaseDurationSeconds: new(int32(1500)),
 							AcquireTime: &metav1.MicroTime{Time: taken}, RenewTime: &metav1.MicroTime{Time: taken.Add(90 * time.Second)},
 						},
 					}

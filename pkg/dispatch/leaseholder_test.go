@@ -1,17 +1,20 @@
 package dispatch
 
 import (
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"gotest.tools/v3/assert"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -40,8 +43,9 @@ func (s *stage) addLease(holder string, written time.Time) {
 	s.here.Create(s.T, leases(), &unstructured.Unstructured{Object: content})
 }
 
-// leaseCases are Leases of a holder, with whether it may be alive.
-func leaseCases() map[string]struct {
+// leaseCases are Leases of a holder, with whether it may be alive at a time. Its clock must stand still, so that no
+// machine is too slow. The clock of the server runs on, but only its difference from ours counts.
+func leaseCases(now time.Time) map[string]struct {
 	holder  string
 	written time.Time
 	isHeld  bool
@@ -51,22 +55,24 @@ func leaseCases() map[string]struct {
 		written time.Time
 		isHeld  bool
 	}{
-		"renewed now":       {"theirs", time.Now(), true},
-		"expired":           {"theirs", time.Now().Add(-time.Minute), false},
+		"renewed now":       {"theirs", now, true},
+		"expired":           {"theirs", now.Add(-time.Hour), false},
 		"renewed, undated":  {"theirs", time.Time{}, true},
-		"released long ago": {"", time.Now().Add(-time.Hour), false},
-		"released now":      {"", time.Now(), false},
+		"released long ago": {"", now.Add(-time.Hour), false},
+		"released now":      {"", now, false},
 	}
 }
 
 // TestCancelRemovesExpiredLease checks that cancel deletes the Lease of the Job if its holder has stopped,
 // by the clock of the API server, and leaves it to a holder that may be alive.
 func TestCancelRemovesExpiredLease(t *testing.T) {
-	for name, tt := range leaseCases() {
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	for name, tt := range leaseCases(now.Now()) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.addLease(tt.holder, tt.written)
 			c, events := s.canceller(clusterOf(t, s.there, "there"))
+			c.Clock = now
 			assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
 			lease := s.here.Get(leases(), "ml", delegation.LeaseName("small"))
 			assert.Equal(t, lease != nil, tt.isHeld)
@@ -77,34 +83,43 @@ func TestCancelRemovesExpiredLease(t *testing.T) {
 }
 
 // TestCancelLeavesRenewedLease checks that cancel does not delete a Lease that is renewed after cancel has
-// read it as expired.
+// read it as expired, and warns about its holder.
 func TestCancelLeavesRenewedLease(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Now())
 	s := newStage(t)
-	s.addLease("theirs", time.Now().Add(-time.Minute))
-	l := &leaseStore{cluster: clusterOf(t, s.here, "here"), kind: delegation.Job()}
-	l.origin = refOf(l.cluster, s.origin)
-	isFirst := true
-	holder, err := l.removeUnless(t.Context(), func(found *coordinationv1.Lease) bool {
-		if isFirst {
-			s.giveLeaseTo("woken")
+	s.addLease("theirs", now.Now().Add(-time.Hour))
+	c, events := s.canceller(clusterOf(t, s.there, "there"))
+	c.Clock = now
+	var once sync.Once
+	s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/leases/"+delegation.LeaseName("small")) {
+			once.Do(func() { s.renewLease("woken", now.Now()) })
 		}
-		isFirst = false
-		return l.isHeld(found, clock.RealClock{}.Now())
+		return nil
 	})
-	assert.ErrorContains(t, err, "precondition")
-	assert.Equal(t, holder, "")
-	assert.Equal(t, holderOf(storedLease(t, l.cluster, "small")), "woken")
+	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+	assert.Equal(t, holderOf(storedLease(t, c.Origin, "small")), "woken")
+	assert.Assert(t, slices.ContainsFunc(*events, func(e Event) bool { return e.Event == Warned && strings.Contains(e.Message, "woken holds its Lease") }), "%v", *events)
+}
+
+// renewLease renews the Lease for a holder.
+func (s *stage) renewLease(holder string, now time.Time) {
+	s.giveLeaseTo(holder)
+	s.here.Change(s.T, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
+		l.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl-jobmanagedby", Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: now}}})
+	})
 }
 
 // TestDescribeHolder checks that a dispatcher is described with its age if it may be alive, and not the one
 // of an earlier Job of the same name.
 func TestDescribeHolder(t *testing.T) {
-	for name, tt := range leaseCases() {
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	for name, tt := range leaseCases(now.Now()) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			s.addLease(tt.holder, tt.written)
 			here := clusterOf(t, s.here, "here")
-			described, err := DescribeHolder(t.Context(), here, clock.RealClock{}, delegation.Job(), s.origin)
+			described, err := DescribeHolder(t.Context(), here, now, delegation.Job(), s.origin)
 			assert.NilError(t, err)
 			if !tt.isHeld {
 				assert.Equal(t, described, "")
@@ -114,7 +129,7 @@ func TestDescribeHolder(t *testing.T) {
 				strings.HasSuffix(described, " (for 1m30s, by the clock of the holder), and holds Lease ml/jobs-managedby-small"), described)
 			later := s.origin.DeepCopy()
 			later.SetUID("later")
-			described, err = DescribeHolder(t.Context(), here, clock.RealClock{}, delegation.Job(), later)
+			described, err = DescribeHolder(t.Context(), here, now, delegation.Job(), later)
 			assert.NilError(t, err)
 			assert.Equal(t, described, "")
 		})
