@@ -23,7 +23,7 @@ func TestRecreateOfServedJob(t *testing.T) {
 		ago  time.Duration
 		want string
 	}{
-		"served":  {0, "job default/train cannot be recreated now: alice@laptop is dispatching it already, since 2026-01-02T03:04:05Z (for 1m30s"},
+		"served":  {0, "job default/train cannot be recreated now: alice@laptop dispatches it (Lease default/jobs-managedby-train); end the dispatch first: `kubectl jobs-managedby cancel"},
 		"stopped": {time.Hour, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

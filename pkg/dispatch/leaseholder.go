@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
@@ -27,9 +28,14 @@ type heldError struct {
 
 func (e *heldError) Error() string {
 	if e.Within > longestLease {
-		return fmt.Sprintf("Lease %s says that %s holds it for %s, which no dispatch writes; delete the Lease if no dispatch runs", e.Lease, e.Holder, e.Within)
+		return e.endless() + "; delete the Lease if no dispatch runs"
 	}
 	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
+}
+
+// endless describes a Lease with a longer duration than dispatch writes.
+func (e *heldError) endless() string {
+	return fmt.Sprintf("Lease %s says that %s holds it for %s, which no dispatch writes", e.Lease, e.Holder, e.Within)
 }
 
 // since describes how long the holder has had the Lease. It does not use our clock, which may be
@@ -53,35 +59,46 @@ func heldBy(found *coordinationv1.Lease) *heldError {
 	return e
 }
 
-// DescribeHolder describes the dispatcher that serves an origin now, according to the origin's Lease; "" if
-// none does.
-func DescribeHolder(ctx context.Context, c *fleet.Cluster, now clock.PassiveClock, k delegation.Kind, origin *unstructured.Unstructured) (string, error) {
+// DescribeHolder describes the dispatcher that serves an origin now, or may do so, according to the origin's Lease;
+// "" if none does. remedy is the fix if cancelling the dispatch does not help.
+func DescribeHolder(ctx context.Context, c *fleet.Cluster, now clock.PassiveClock, k delegation.Kind, origin *unstructured.Unstructured) (holder string, remedy command.Prose, err error) {
 	s := &leaseStore{cluster: c, kind: k, origin: refOf(c, origin)}
 	found, err := s.get(ctx)
 	switch {
 	case s.isGone(err):
-		return "", nil
+		return "", "", nil
 	case err != nil:
-		return "", err
+		return "", "", err
 	case !s.isOurs(found) || !s.isHeld(found, now.Now()):
-		return "", nil
+		return "", "", nil
 	}
-	return heldBy(found).Error(), nil
+	held, verb := heldBy(found), "dispatches"
+	if held.Within > longestLease {
+		return held.endless(), command.Say("delete the Lease if no dispatch runs: %s", c.Kubectl(found.Namespace, "delete", "lease", found.Name)), nil
+	}
+	if _, isKnown := s.lastWrite(found); !isKnown {
+		verb = "may dispatch"
+	}
+	return fmt.Sprintf("%s %s it (Lease %s)", held.Holder, verb, held.Lease), "", nil
 }
 
 // isHeld reports whether a Lease has a holder that may be alive. now is by our own clock. renewTime is by
 // the holder's clock, so the time at which the API server stored the last write counts instead. A Lease
 // without that time is held, and so is one of a server whose clock is unknown.
 func (s *leaseStore) isHeld(found *coordinationv1.Lease, now time.Time) bool {
-	var written time.Time
+	written, isKnown := s.lastWrite(found)
+	return holderOf(found) != "" && (!isKnown || delegation.IsLeaseValid(written, durationOf(found), now.Add(s.cluster.Skew().Min)))
+}
+
+// lastWrite returns when the API server stored the last write of a Lease, by its own clock. isKnown is whether that
+// can be compared with our time.
+func (s *leaseStore) lastWrite(found *coordinationv1.Lease) (written time.Time, isKnown bool) {
 	for _, f := range found.ManagedFields {
 		if f.Time != nil && f.Time.After(written) {
 			written = f.Time.Time
 		}
 	}
-	skew := s.cluster.Skew()
-	isKnown := skew.Known && !written.IsZero()
-	return holderOf(found) != "" && (!isKnown || delegation.IsLeaseValid(written, durationOf(found), now.Add(skew.Min)))
+	return written, s.cluster.Skew().Known && !written.IsZero()
 }
 
 func holderOf(l *coordinationv1.Lease) string {

@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 )
 
 // addLease adds the Lease of the origin with a holder. Its API server stored the last renewal at a time;
@@ -110,7 +111,7 @@ func (s *stage) renewLease(holder string, now time.Time) {
 	})
 }
 
-// TestDescribeHolder checks that a dispatcher is described with its age if it may be alive, and not the one
+// TestDescribeHolder checks that a dispatcher is described if it may be alive, and not the one
 // of an earlier Job of the same name.
 func TestDescribeHolder(t *testing.T) {
 	now := clocktesting.NewFakePassiveClock(time.Now())
@@ -119,19 +120,37 @@ func TestDescribeHolder(t *testing.T) {
 			s := newStage(t)
 			s.addLease(tt.holder, tt.written)
 			here := clusterOf(t, s.here, "here")
-			described, err := DescribeHolder(t.Context(), here, now, delegation.Job(), s.origin)
+			described, _, err := DescribeHolder(t.Context(), here, now, delegation.Job(), s.origin)
 			assert.NilError(t, err)
 			if !tt.isHeld {
 				assert.Equal(t, described, "")
 				return
 			}
-			assert.Assert(t, strings.HasPrefix(described, "theirs is dispatching it already, since ") &&
-				strings.HasSuffix(described, " (for 1m30s, by the clock of the holder), and holds Lease ml/jobs-managedby-small"), described)
+			verb := "dispatches"
+			if tt.written.IsZero() {
+				verb = "may dispatch"
+			}
+			assert.Equal(t, described, "theirs "+verb+" it (Lease ml/jobs-managedby-small)")
 			later := s.origin.DeepCopy()
 			later.SetUID("later")
-			described, err = DescribeHolder(t.Context(), here, now, delegation.Job(), later)
+			described, _, err = DescribeHolder(t.Context(), here, now, delegation.Job(), later)
 			assert.NilError(t, err)
 			assert.Equal(t, described, "")
 		})
 	}
+}
+
+// TestDescribeEndlessHolder checks that the fix for a Lease with a longer duration than dispatch writes is its
+// deletion.
+func TestDescribeEndlessHolder(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	s := newStage(t)
+	s.addLease("theirs", now.Now())
+	s.here.Change(t, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) {
+		dispatchtest.Set(t, l, "spec.leaseDurationSeconds", int64(36000))
+	})
+	described, remedy, err := DescribeHolder(t.Context(), clusterOf(t, s.here, "here"), now, delegation.Job(), s.origin)
+	assert.NilError(t, err)
+	assert.Equal(t, described, "Lease ml/jobs-managedby-small says that theirs holds it for 10h0m0s, which no dispatch writes")
+	assert.Equal(t, string(remedy), "delete the Lease if no dispatch runs: `kubectl --context here -n ml delete lease jobs-managedby-small`")
 }

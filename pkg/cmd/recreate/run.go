@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
@@ -54,7 +55,7 @@ func (o *recreateOptions) Run(ctx context.Context) error {
 		return fmt.Errorf("context %q: %w", cluster.Context, err)
 	}
 	r := &recreate.Runner{Cluster: cluster, DeletionTimeout: o.flags.timeout, Backup: o.flags.backup, OnBlocked: o.printFinalizers}
-	r.DescribeHolder = func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (string, error) {
+	r.DescribeHolder = func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (string, command.Prose, error) {
 		return dispatch.DescribeHolder(ctx, cluster, o.Clock, k, job)
 	}
 	r.ReadOnly = o.flags.dryRun == writing.DryRunClient

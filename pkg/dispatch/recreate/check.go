@@ -190,7 +190,7 @@ func (r *Runner) checkDispatcher(ctx context.Context, p *Replacement) error {
 	if r.DescribeHolder == nil || p.options.Force || object.OwnerOf(p.kind(), p.stored).IsBuiltIn() || object.HasFinished(p.kind(), p.stored) {
 		return nil
 	}
-	holder, err := r.DescribeHolder(ctx, p.kind(), p.stored)
+	holder, remedy, err := r.DescribeHolder(ctx, p.kind(), p.stored)
 	if err != nil {
 		p.warn("Cannot read the Lease of %s: a dispatcher may serve it now: %s.", p.describe(), kubecontext.Because(err))
 		return nil
@@ -198,10 +198,10 @@ func (r *Runner) checkDispatcher(ctx context.Context, p *Replacement) error {
 	if holder == "" {
 		return nil
 	}
-	return &plan.RefusedError{
-		Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "cannot be recreated now: " + holder,
-		Remedy: command.Say("end that first: %s; --force recreates it nevertheless, and the dispatcher deletes its mirror", cancelFor(p.stored, p.options)),
+	if remedy == "" {
+		remedy = command.Say("end the dispatch first: %s, or override with --force: the dispatcher then deletes its mirror", cancelFor(p.stored, p.options))
 	}
+	return &plan.RefusedError{Kind: p.kind().Kind, Origin: object.NameOf(p.stored), Reason: "cannot be recreated now: " + holder, Remedy: remedy}
 }
 
 // requestError returns the error of a request for a Job. doing is the verb phrase before the

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/internal/dispatchtest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/recreate"
@@ -24,9 +25,13 @@ func TestRefusesServedJob(t *testing.T) {
 		force   bool
 		unread  error
 		isFree  bool
+		// remedy is the fix if cancelling does not help, and want how the fix begins.
+		remedy command.Prose
+		want   string
 	}{
-		"dispatched":         {owner: "jobmanagedby.github.io/dispatch"},
-		"for another owner":  {owner: "example.com/runner"},
+		"dispatched":         {owner: "jobmanagedby.github.io/dispatch", want: "end the dispatch first: `kubectl jobs-managedby cancel"},
+		"for another owner":  {owner: "example.com/runner", want: "end the dispatch first: `kubectl jobs-managedby cancel"},
+		"endless Lease":      {owner: "jobmanagedby.github.io/dispatch", remedy: "delete the Lease", want: "delete the Lease"},
 		"with --force":       {owner: "jobmanagedby.github.io/dispatch", force: true, isFree: true},
 		"ended":              {owner: "jobmanagedby.github.io/dispatch", isEnded: true, isFree: true},
 		"built-in":           {owner: "kubernetes.io/job-controller", isFree: true},
@@ -41,14 +46,14 @@ func TestRefusesServedJob(t *testing.T) {
 			old := server.Create(t, delegation.Job().Resource, smallJob(t, edits...))
 			p, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "here", ManagedBy: "example.com/other", Force: tt.force})
 			assert.NilError(t, err)
-			holder, unread := "", error(nil)
+			holder, remedy, unread := "", command.Prose(""), error(nil)
 			runner := &recreate.Runner{Cluster: server.Cluster(t, "here"), DeletionTimeout: time.Second, ReadOnly: true}
-			runner.DescribeHolder = func(context.Context, delegation.Kind, *unstructured.Unstructured) (string, error) {
-				return holder, unread
+			runner.DescribeHolder = func(context.Context, delegation.Kind, *unstructured.Unstructured) (string, command.Prose, error) {
+				return holder, remedy, unread
 			}
 			assert.NilError(t, runner.Check(t.Context(), p), "no dispatcher serves it")
 
-			holder, unread = "alice is dispatching it already", tt.unread
+			holder, remedy, unread = "alice dispatches it (Lease ml/l)", tt.remedy, tt.unread
 			checked := runner.Check(t.Context(), p)
 			_, ran := runner.Run(t.Context(), p)
 			if tt.isFree {
@@ -57,7 +62,8 @@ func TestRefusesServedJob(t *testing.T) {
 				return
 			}
 			for _, err := range []error{checked, ran} {
-				assert.ErrorContains(t, err, "job ml/small cannot be recreated now: alice is dispatching it already; end that first: `kubectl jobs-managedby cancel")
+				assert.ErrorContains(t, err, "job ml/small cannot be recreated now: alice dispatches it (Lease ml/l); "+tt.want)
+				assert.Equal(t, strings.Contains(err.Error(), "jobs-managedby cancel"), tt.remedy == "", "two fixes: %v", err)
 			}
 			assert.Equal(t, server.Get(delegation.Job().Resource, "ml", "small").GetUID(), old.GetUID(), "the Job was deleted")
 		})

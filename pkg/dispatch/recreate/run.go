@@ -44,8 +44,9 @@ type Runner struct {
 	Backup string
 	// ReadOnly has Check skip the dry runs of the API server, for --dry-run=client.
 	ReadOnly bool
-	// DescribeHolder describes the dispatcher that serves a Job now; "" if none does.
-	DescribeHolder func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (string, error)
+	// DescribeHolder describes the dispatcher that serves a Job now; "" if none does. remedy is the fix if
+	// cancelling the dispatch does not help.
+	DescribeHolder func(ctx context.Context, k delegation.Kind, job *unstructured.Unstructured) (holder string, remedy command.Prose, err error)
 	// OnBlocked is called once if finalizers block the deletion of the old Job.
 	OnBlocked func(finalizers []string)
 
