@@ -152,11 +152,13 @@ func (q *Question) inKueue() (a Answer, known bool) {
 func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	o := q.Pair.Origin
 	ignored := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonNoQueueLabel, Message: "Ignored by Kueue: no queue label."}
-	if err := f.Gaps[inspect.PartWorkloads]; err != nil {
-		switch {
-		case o.ManagedBy.IsBuiltIn() && !o.Suspended:
-			return Answer{}, false
-		case o.IsSurelyIgnored():
+	err := f.Gaps[inspect.PartWorkloads]
+	if o.ManagedBy.IsBuiltIn() && !o.Suspended && (err != nil || hasPods(o)) {
+		// Kueue suspends the Jobs that it manages. This one runs without it.
+		return Answer{}, false
+	}
+	if err != nil {
+		if o.IsSurelyIgnored() {
 			recreate := command.PluginFor(o.Row(), "recreate", o.Context, o.Namespace, o.Name).With("--managed-by", string(o.ManagedBy), "--queue", "LOCALQUEUE")
 			ignored.Fixes = []command.Fix{{Text: "recreate it with a queue label", Command: q.words(recreate)}}
 			return ignored, true
@@ -197,6 +199,9 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true
 }
+
+// hasPods reports whether the status of a Job counts Pods.
+func hasPods(j *inspect.Job) bool { return j.Active > 0 || j.Status == delegation.Running }
 
 // withoutClass returns the placement on the origin's cluster if a class that the origin names does
 // not exist there, otherwise nil.

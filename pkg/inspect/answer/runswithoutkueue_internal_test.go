@@ -1,0 +1,52 @@
+package answer
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// TestRunsWithoutKueue checks that a built-in Job with Pods runs although Kueue has created no Workload for it,
+// whether or not its queue exists.
+func TestRunsWithoutKueue(t *testing.T) {
+	const queueMissing, noWorkload = "LocalQueue ml/gpu does not exist on hub.", "Kueue on hub has created no Workload for it."
+	for name, tt := range map[string]struct {
+		status    delegation.Status
+		suspended bool
+		active    int32
+		queues    []string
+		state     inspect.JobState
+		message   string
+	}{
+		"running, no queue":     {delegation.Running, false, 2, nil, inspect.StateRunning, "The built-in Job controller runs it on hub."},
+		"running, queue exists": {delegation.Running, false, 2, []string{"gpu"}, inspect.StateRunning, "The built-in Job controller runs it on hub."},
+		"a Pod has ended":       {delegation.Running, false, 0, nil, inspect.StateRunning, "The built-in Job controller runs it on hub."},
+		"no Pod is ready":       {delegation.Pending, false, 1, nil, inspect.StateStarting, "The built-in Job controller runs it on hub."},
+		"no Pods, no queue":     {delegation.Pending, false, 0, nil, inspect.StateBlocked, queueMissing},
+		"suspended, no queue":   {delegation.Suspended, true, 0, nil, inspect.StateBlocked, queueMissing},
+		"suspended":             {delegation.Suspended, true, 0, []string{"gpu"}, inspect.StateWaiting, noWorkload},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &inspect.Job{
+				APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "train", UID: "train", ManagedBy: delegation.BuiltIn,
+				Status: tt.status, Suspended: tt.suspended, Active: tt.active, Marks: &delegation.Marks{Queue: "gpu"},
+			}
+			f := &inspect.Facts{Context: "hub", Jobs: []*inspect.Job{j}, Kueue: &inspect.KueueFacts{ListsLocalQueues: true}}
+			for _, name := range tt.queues {
+				q := &kueue.LocalQueue{}
+				q.Namespace, q.Name = "ml", name
+				f.Kueue.LocalQueues = append(f.Kueue.LocalQueues, q)
+			}
+			v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{f}, nil)
+			q := Question{Inventory: v, Pair: inspect.Pair{Origin: j}, Trace: &inspect.Trace{}}
+			a := q.Answer()
+			assert.Equal(t, a.State, tt.state)
+			assert.Equal(t, a.Message, tt.message)
+		})
+	}
+}
