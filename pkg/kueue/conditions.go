@@ -110,6 +110,17 @@ func (w *Workload) Stop() *metav1.Condition {
 	return w.Condition(Evicted)
 }
 
+// HadPods reports whether an evicted Workload may have had Pods at its eviction: Kueue had admitted it until then.
+// Kueue releases the quota of such a Workload when its Pods are gone (kueue:
+// pkg/controller/jobframework/reconciler.go).
+func (w *Workload) HadPods() bool {
+	admitted, evicted := w.Condition(Admitted), w.Condition(Evicted)
+	if admitted == nil || evicted == nil {
+		return false
+	}
+	return w.Is(Admitted) || !admitted.LastTransitionTime.Before(&evicted.LastTransitionTime)
+}
+
 // IsActive reports whether a Workload has not been deactivated.
 func (w *Workload) IsActive() bool { return w.Spec.Active == nil || *w.Spec.Active }
 

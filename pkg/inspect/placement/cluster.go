@@ -133,32 +133,50 @@ func (s *site) hasQuota() bool {
 	if s.own == nil || !s.own.Is(kueue.QuotaReserved) {
 		return true
 	}
-	if s.own.Is(kueue.Evicted) {
-		wait := s.own.Waiting()
-		s.condition(inspect.ConditionQuota, inspect.No, "evicted")
-		return s.decide(inspect.Waits, inspect.OnHold, "%s; releases its quota when its Pods are gone", wait.Text())
+	isEvicted := s.own.Is(kueue.Evicted)
+	if isEvicted && s.own.HadPods() {
+		return s.evicted("releases its quota when its Pods are gone")
+	}
+	if s.awaitsCheck() {
+		return false
+	}
+	if isEvicted {
+		return s.evicted("Kueue has not released its quota yet")
 	}
 	s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
+	return s.decide(inspect.Fits, inspect.HasQuota, "has quota")
+}
+
+// evicted decides for an evicted Workload that still has quota.
+func (s *site) evicted(until string) bool {
+	wait := s.own.Waiting()
+	s.condition(inspect.ConditionQuota, inspect.No, "evicted")
+	return s.decide(inspect.Waits, inspect.OnHold, "%s; %s", wait.Text(), until)
+}
+
+// awaitsCheck decides for a Workload with quota that an AdmissionCheck keeps from running, and reports whether
+// one does.
+func (s *site) awaitsCheck() bool {
 	for _, c := range s.own.Status.AdmissionChecks {
 		check := s.facts.Kueue.CheckNamed(c.Name)
-		if check != nil && check.IsMultiKueue() {
-			continue
-		}
-		if c.State == kueue.CheckReady {
-			continue
-		}
-		if check == nil && s.facts.Gaps[inspect.PartChecks] != nil {
-			if len(s.own.Status.Nominated) > 0 {
-				// MultiKueue nominates clusters only when all other checks are ready.
-				continue
-			}
+		isUnread := check == nil && s.facts.Gaps[inspect.PartChecks] != nil
+		switch {
+		case check != nil && check.IsMultiKueue(), c.State == kueue.CheckReady:
+		case isUnread && len(s.own.Status.Nominated) > 0:
+			// MultiKueue nominates clusters only when all other checks are ready.
+		case isUnread:
+			s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
 			s.condition(inspect.ConditionChecks, inspect.NotKnown, "%s?", c.Name)
-			return s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is %s, and cannot be read", c.Name, c.State)
+			s.decide(inspect.Unknown, inspect.CheckPending, "has quota; AdmissionCheck %s is %s, and cannot be read", c.Name, c.State)
+			return true
+		default:
+			s.condition(inspect.ConditionQuota, inspect.Yes, "reserved")
+			s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
+			s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s %s", c.Name, s.own.Answer(c))
+			return true
 		}
-		s.condition(inspect.ConditionChecks, inspect.No, "%s", c.Name)
-		return s.decide(inspect.Waits, inspect.CheckPending, "has quota; AdmissionCheck %s %s", c.Name, s.own.Answer(c))
 	}
-	return s.decide(inspect.Fits, inspect.HasQuota, "has quota")
+	return false
 }
 
 // isHeld ends the judgment if the Workload itself keeps the request from
