@@ -17,12 +17,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 )
 
-// inBubble runs a subtest in a synctest bubble, where time limits take no real time.
-func inBubble(t *testing.T, name string, test func(*testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
-}
-
 // server is an API server without Jobs, whose kube-system has a UID.
 type server struct{ uid string }
 
@@ -46,21 +40,23 @@ func TestRemoverNeedsProof(t *testing.T) {
 		"another cluster":      {"u", "v", true, false},
 		"unidentified cluster": {"", "", false, false},
 	} {
-		inBubble(t, name, func(t *testing.T) {
-			s := &server{uid: tt.before}
-			f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: s}}}, fleet.Options{})
-			manager := f.Clusters()[0]
-			assert.Equal(t, manager.UID(), tt.before)
-			s.uid = tt.now
-			ctx, cancel := context.WithTimeout(t.Context(), 3*checkInterval)
-			defer cancel()
-			r := &Remover{
-				Clock: clock.RealClock{}, Manager: manager, Namespace: "ml", Name: "p",
-				KueueVersion: func(context.Context, *fleet.Cluster) (string, error) { return "", nil },
-			}
-			done := r.Run(ctx)
-			assert.Equal(t, len(done.Left) > 0, tt.isLeft, "%v", done.Left)
-			assert.Equal(t, done.IsProven, tt.isProven)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &server{uid: tt.before}
+				f := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: s}}}, fleet.Options{})
+				manager := f.Clusters()[0]
+				assert.Equal(t, manager.UID(), tt.before)
+				s.uid = tt.now
+				ctx, cancel := context.WithTimeout(t.Context(), 3*checkInterval)
+				defer cancel()
+				r := &Remover{
+					Clock: clock.RealClock{}, Manager: manager, Namespace: "ml", Name: "p",
+					KueueVersion: func(context.Context, *fleet.Cluster) (string, error) { return "", nil },
+				}
+				done := r.Run(ctx)
+				assert.Equal(t, len(done.Left) > 0, tt.isLeft, "%v", done.Left)
+				assert.Equal(t, done.IsProven, tt.isProven)
+			})
 		})
 	}
 }
@@ -113,31 +109,33 @@ func TestWorkersNeedProof(t *testing.T) {
 		},
 		"unidentified cluster": {nil, nil, "", []string{"far"}, ""},
 	} {
-		inBubble(t, name, func(t *testing.T) {
-			near, far := &server{uid: "m"}, &worker{hasMirror: true, namespaces: tt.namespaces}
-			manager := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: near}}}, fleet.Options{}).Clusters()[0]
-			workers := fleet.Open(t.Context(), []fleet.Context{{Name: "far", Config: &rest.Config{Host: "https://far", Transport: far}}}, fleet.Options{}).Clusters()
-			if tt.introduced != "" {
-				workers[0].SetUID(tt.introduced)
-			}
-			Identify(t.Context(), workers, "ml")
-			far.mu.Lock()
-			far.hasMirror, far.namespaces = false, tt.now
-			far.mu.Unlock()
-			ctx, cancel := context.WithTimeout(t.Context(), 3*checkInterval)
-			defer cancel()
-			done := (&Remover{
-				Clock: clock.RealClock{}, Manager: manager, Workers: workers, Namespace: "ml", Name: "p",
-				KueueVersion: func(context.Context, *fleet.Cluster) (string, error) { return "", nil },
-			}).Run(ctx)
-			if tt.left == "" {
-				assert.Equal(t, len(done.Left), 0, "%v", done.Left)
-			} else {
-				assert.Equal(t, len(done.Left), 1)
-				assert.ErrorContains(t, done.Left[0].Err, tt.left)
-				assert.Assert(t, !done.Left[0].IsSeen)
-			}
-			assert.DeepEqual(t, done.Unproven, tt.unproven)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := &server{uid: "m"}, &worker{hasMirror: true, namespaces: tt.namespaces}
+				manager := fleet.Open(t.Context(), []fleet.Context{{Name: "hub", Namespace: "ml", Config: &rest.Config{Host: "https://hub", Transport: near}}}, fleet.Options{}).Clusters()[0]
+				workers := fleet.Open(t.Context(), []fleet.Context{{Name: "far", Config: &rest.Config{Host: "https://far", Transport: far}}}, fleet.Options{}).Clusters()
+				if tt.introduced != "" {
+					workers[0].SetUID(tt.introduced)
+				}
+				Identify(t.Context(), workers, "ml")
+				far.mu.Lock()
+				far.hasMirror, far.namespaces = false, tt.now
+				far.mu.Unlock()
+				ctx, cancel := context.WithTimeout(t.Context(), 3*checkInterval)
+				defer cancel()
+				done := (&Remover{
+					Clock: clock.RealClock{}, Manager: manager, Workers: workers, Namespace: "ml", Name: "p",
+					KueueVersion: func(context.Context, *fleet.Cluster) (string, error) { return "", nil },
+				}).Run(ctx)
+				if tt.left == "" {
+					assert.Equal(t, len(done.Left), 0, "%v", done.Left)
+				} else {
+					assert.Equal(t, len(done.Left), 1)
+					assert.ErrorContains(t, done.Left[0].Err, tt.left)
+					assert.Assert(t, !done.Left[0].IsSeen)
+				}
+				assert.DeepEqual(t, done.Unproven, tt.unproven)
+			})
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -218,31 +219,30 @@ func TestLostAnswers(t *testing.T) {
 // TestUnansweredCreations checks that the old Job comes back if no creation of the new one is answered,
 // and no Job appears: a late request for the new one would find the name taken.
 func TestUnansweredCreations(t *testing.T) {
-	inBubble(t, "unanswered", testUnansweredCreations)
-}
-
-func testUnansweredCreations(t *testing.T, server *dispatchtest.Server) {
-	jobs := delegation.Job().Resource
-	old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
-	server.Before = func(r *http.Request) *apierrors.StatusError {
-		if r.Method != http.MethodPost {
-			return nil
+	server := dispatchtest.NewServer(t) // It listens on the network, so it must not be in the bubble.
+	synctest.Test(t, func(t *testing.T) {
+		jobs := delegation.Job().Resource
+		old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+		server.Before = func(r *http.Request) *apierrors.StatusError {
+			if r.Method != http.MethodPost {
+				return nil
+			}
+			body, err := io.ReadAll(r.Body)
+			assert.Check(t, err)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			if !bytes.Contains(body, []byte("example.com/runner")) {
+				return nil
+			}
+			return apierrors.NewServiceUnavailable("the proxy has no server")
 		}
-		body, err := io.ReadAll(r.Body)
-		assert.Check(t, err)
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		if !bytes.Contains(body, []byte("example.com/runner")) {
-			return nil
-		}
-		return apierrors.NewServiceUnavailable("the proxy has no server")
-	}
-	r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
-	replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
-	assert.NilError(t, err)
-	_, err = r.Run(t.Context(), replacement)
-	assert.ErrorContains(t, err, "the old one was created again")
-	live := server.Get(jobs, old.GetNamespace(), old.GetName())
-	assert.Assert(t, live != nil && live.GetUID() != old.GetUID())
-	owner, _, _ := unstructured.NestedString(live.Object, "spec", "managedBy")
-	assert.Equal(t, owner, string(delegation.Dispatch))
+		r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
+		replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+		assert.NilError(t, err)
+		_, err = r.Run(t.Context(), replacement)
+		assert.ErrorContains(t, err, "the old one was created again")
+		live := server.Get(jobs, old.GetNamespace(), old.GetName())
+		assert.Assert(t, live != nil && live.GetUID() != old.GetUID())
+		owner, _, _ := unstructured.NestedString(live.Object, "spec", "managedBy")
+		assert.Equal(t, owner, string(delegation.Dispatch))
+	})
 }

@@ -49,82 +49,75 @@ func TestOtherCluster(t *testing.T) {
 			after: http.MethodPost, isLost: true, want: []string{"cannot create the new job", "it may exist nevertheless. " + back},
 		},
 	} {
-		inBubble(t, name, func(t *testing.T, server *dispatchtest.Server) {
-			known := map[string]string{metav1.NamespaceSystem: "c-uid"}
-			other := map[string]string{metav1.NamespaceSystem: "other-uid"}
-			if tt.byNamespace {
-				known, other = map[string]string{"ml": "ml-uid"}, map[string]string{"ml": "other-uid"}
-			}
-			server.SetNamespaces(known)
-			jobs := delegation.Job().Resource
-			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
-			var mu sync.Mutex
-			hasMoved := false
-			var created []string
-			server.SetBefore(func(r *http.Request) *apierrors.StatusError {
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case hasMoved && r.Method == http.MethodPost:
-					created = append(created, r.URL.Path)
-				case hasMoved && strings.HasSuffix(r.URL.Path, "/jobs/small"):
-					return cluster404()
-				case r.Method == tt.after && tt.isRefused && !hasMoved:
-					hasMoved = true
-					server.SetNamespaces(other)
-					if tt.after == http.MethodDelete {
-						return apierrors.NewConflict(jobs.GroupResource(), "small", errors.New("no"))
-					}
-					return ownQuota()
+		t.Run(name, func(t *testing.T) {
+			server := dispatchtest.NewServer(t) // It listens on the network, so it must not be in the bubble.
+			synctest.Test(t, func(t *testing.T) {
+				known := map[string]string{metav1.NamespaceSystem: "c-uid"}
+				other := map[string]string{metav1.NamespaceSystem: "other-uid"}
+				if tt.byNamespace {
+					known, other = map[string]string{"ml": "ml-uid"}, map[string]string{"ml": "other-uid"}
 				}
-				return nil
-			})
-			server.After = func(r *http.Request) *apierrors.StatusError {
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case r.Method == tt.after && !hasMoved:
-					hasMoved = true
-					server.SetNamespaces(other)
-					if tt.isLost {
-						return apierrors.NewTimeoutError("no answer", 0)
+				server.SetNamespaces(known)
+				jobs := delegation.Job().Resource
+				old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+				var mu sync.Mutex
+				hasMoved := false
+				var created []string
+				server.SetBefore(func(r *http.Request) *apierrors.StatusError {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case hasMoved && r.Method == http.MethodPost:
+						created = append(created, r.URL.Path)
+					case hasMoved && strings.HasSuffix(r.URL.Path, "/jobs/small"):
+						return cluster404()
+					case r.Method == tt.after && tt.isRefused && !hasMoved:
+						hasMoved = true
+						server.SetNamespaces(other)
+						if tt.after == http.MethodDelete {
+							return apierrors.NewConflict(jobs.GroupResource(), "small", errors.New("no"))
+						}
+						return ownQuota()
 					}
-				case hasMoved && tt.isBack && strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"):
-					hasMoved = false
-					tt.after = ""
-					server.SetNamespaces(known)
+					return nil
+				})
+				server.After = func(r *http.Request) *apierrors.StatusError {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case r.Method == tt.after && !hasMoved:
+						hasMoved = true
+						server.SetNamespaces(other)
+						if tt.isLost {
+							return apierrors.NewTimeoutError("no answer", 0)
+						}
+					case hasMoved && tt.isBack && strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"):
+						hasMoved = false
+						tt.after = ""
+						server.SetNamespaces(known)
+					}
+					return nil
 				}
-				return nil
-			}
-			r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: time.Minute, Backup: "backup.yaml"}
-			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
-			assert.NilError(t, err)
-			_, err = r.Run(t.Context(), replacement)
-			mu.Lock()
-			defer mu.Unlock()
-			assert.Equal(t, len(created), 0, "it was created on another cluster: %v, %v", created, err)
-			live := server.Get(jobs, "ml", "small")
-			if len(tt.want) == 0 {
+				r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: time.Minute, Backup: "backup.yaml"}
+				replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
 				assert.NilError(t, err)
-				assert.Assert(t, live != nil && live.GetUID() != old.GetUID())
-				return
-			}
-			for _, want := range tt.want {
-				assert.ErrorContains(t, err, want)
-			}
-			assert.Equal(t, live != nil, tt.after == http.MethodDelete && tt.isRefused || tt.isLost)
+				_, err = r.Run(t.Context(), replacement)
+				mu.Lock()
+				defer mu.Unlock()
+				assert.Equal(t, len(created), 0, "it was created on another cluster: %v, %v", created, err)
+				live := server.Get(jobs, "ml", "small")
+				if len(tt.want) == 0 {
+					assert.NilError(t, err)
+					assert.Assert(t, live != nil && live.GetUID() != old.GetUID())
+					return
+				}
+				for _, want := range tt.want {
+					assert.ErrorContains(t, err, want)
+				}
+				assert.Equal(t, live != nil, tt.after == http.MethodDelete && tt.isRefused || tt.isLost)
+			})
 		})
 	}
-}
-
-// inBubble runs a subtest with a server in a synctest bubble. The server is older than the bubble, because it listens
-// on the network.
-func inBubble(t *testing.T, name string, test func(*testing.T, *dispatchtest.Server)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) {
-		server := dispatchtest.NewServer(t)
-		synctest.Test(t, func(t *testing.T) { test(t, server) })
-	})
 }
 
 // TestUnreadIdentity checks that an answer which a retry does not change ends the creations at once, and that
@@ -149,31 +142,34 @@ func TestUnreadIdentity(t *testing.T) {
 			answer: apierrors.NewInternalError(errors.New("etcdserver: leader changed")), took: time.Minute, want: []string{"cannot create the old one again", "etcdserver: leader changed"},
 		},
 	} {
-		inBubble(t, name, func(t *testing.T, server *dispatchtest.Server) {
-			server.SetNamespaces(map[string]string{metav1.NamespaceSystem: "c-uid"})
-			old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
-			r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: time.Minute, Backup: "backup.yaml"}
-			isUnread, tried := false, time.Time{}
-			server.SetBefore(func(r *http.Request) *apierrors.StatusError {
-				switch {
-				case r.Method == http.MethodPost:
-					isUnread, tried = true, time.Now()
-					if tt.isLost {
-						return apierrors.NewTimeoutError("no answer", 0)
+		t.Run(name, func(t *testing.T) {
+			server := dispatchtest.NewServer(t) // It listens on the network, so it must not be in the bubble.
+			synctest.Test(t, func(t *testing.T) {
+				server.SetNamespaces(map[string]string{metav1.NamespaceSystem: "c-uid"})
+				old := server.Create(t, delegation.Job().Resource, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+				r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: time.Minute, Backup: "backup.yaml"}
+				isUnread, tried := false, time.Time{}
+				server.SetBefore(func(r *http.Request) *apierrors.StatusError {
+					switch {
+					case r.Method == http.MethodPost:
+						isUnread, tried = true, time.Now()
+						if tt.isLost {
+							return apierrors.NewTimeoutError("no answer", 0)
+						}
+						return ownQuota()
+					case isUnread && strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"):
+						return tt.answer
 					}
-					return ownQuota()
-				case isUnread && strings.HasPrefix(r.URL.Path, "/api/v1/namespaces/"):
-					return tt.answer
+					return nil
+				})
+				replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+				assert.NilError(t, err)
+				_, err = r.Run(t.Context(), replacement)
+				for _, want := range tt.want {
+					assert.ErrorContains(t, err, want)
 				}
-				return nil
+				assert.Equal(t, time.Since(tried), tt.took)
 			})
-			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
-			assert.NilError(t, err)
-			_, err = r.Run(t.Context(), replacement)
-			for _, want := range tt.want {
-				assert.ErrorContains(t, err, want)
-			}
-			assert.Equal(t, time.Since(tried), tt.took)
 		})
 	}
 }
