@@ -101,35 +101,36 @@ func TestUnrelatedNotFound(t *testing.T) {
 		"only a lost one, and then": {[]*apierrors.StatusError{unavailable}, false, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := dispatchtest.NewServer(t)
-			jobs := delegation.Job().Resource
-			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
-			left := map[string][]*apierrors.StatusError{http.MethodDelete: tt.deletes}
-			server.Before = func(r *http.Request) *apierrors.StatusError {
-				if tt.isHeld && r.Method == http.MethodPost && server.Get(jobs, old.GetNamespace(), old.GetName()) == nil {
-					// The Job existed all the time.
-					server.Create(t, jobs, old.DeepCopy())
+			server := dispatchtest.NewServer(t) // It listens on the network, so it must not be in the bubble.
+			synctest.Test(t, func(t *testing.T) {
+				jobs := delegation.Job().Resource
+				old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+				left := map[string][]*apierrors.StatusError{http.MethodDelete: tt.deletes}
+				server.Before = func(r *http.Request) *apierrors.StatusError {
+					if tt.isHeld && r.Method == http.MethodPost && server.Get(jobs, old.GetNamespace(), old.GetName()) == nil {
+						// The Job existed all the time.
+						server.Create(t, jobs, old.DeepCopy())
+					}
+					if len(left[r.Method]) == 0 || r.URL.Query().Get("watch") != "" {
+						return nil
+					}
+					next := left[r.Method][0]
+					left[r.Method] = left[r.Method][1:]
+					return next
 				}
-				if len(left[r.Method]) == 0 || r.URL.Query().Get("watch") != "" {
-					return nil
-				}
-				next := left[r.Method][0]
-				left[r.Method] = left[r.Method][1:]
-				return next
-			}
-			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 3 * time.Second, Backup: "backup.yaml"}
-			replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
-			assert.NilError(t, err)
-			_, err = r.Run(t.Context(), replacement)
-			if tt.want == "" {
+				r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: 3 * time.Second, Backup: "backup.yaml"}
+				replacement, err := recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
 				assert.NilError(t, err)
-			} else {
-				assert.ErrorContains(t, err, tt.want)
-			}
-			live := server.Get(jobs, old.GetNamespace(), old.GetName())
-			assert.Assert(t, live != nil)
-			assert.Equal(t, live.GetUID() == old.GetUID(), tt.oldExists)
+				_, err = r.Run(t.Context(), replacement)
+				if tt.want == "" {
+					assert.NilError(t, err)
+				} else {
+					assert.ErrorContains(t, err, tt.want)
+				}
+				live := server.Get(jobs, old.GetNamespace(), old.GetName())
+				assert.Assert(t, live != nil)
+				assert.Equal(t, live.GetUID() == old.GetUID(), tt.oldExists)
+			})
 		})
 	}
 }
@@ -156,62 +157,63 @@ func TestLostAnswers(t *testing.T) {
 		"of another client's Job":             {refused: http.MethodPost, other: true, want: "another client created another one of that name first"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := dispatchtest.NewServer(t)
-			jobs := delegation.Job().Resource
-			old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
-			var mu sync.Mutex
-			isLost, refusals := false, 0
-			var replacement *recreate.Replacement
-			server.Before = func(r *http.Request) *apierrors.StatusError {
-				mu.Lock()
-				defer mu.Unlock()
-				switch {
-				case isLost && r.Method == tt.unread:
-					return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
-				case tt.isLate && r.Method == http.MethodPost && refusals == 1:
-					late := server.Create(t, jobs, replacement.New.DeepCopy())
-					server.Change(t, jobs, late.GetNamespace(), late.GetName(), func(o *unstructured.Unstructured) {
-						o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: r.URL.Query().Get("fieldManager"), Operation: metav1.ManagedFieldsOperationUpdate}})
-					})
+			server := dispatchtest.NewServer(t) // It listens on the network, so it must not be in the bubble.
+			synctest.Test(t, func(t *testing.T) {
+				jobs := delegation.Job().Resource
+				old := server.Create(t, jobs, smallJob(t, edit{"metadata.creationTimestamp", "2026-03-01T09:00:00Z"}))
+				var mu sync.Mutex
+				isLost, refusals := false, 0
+				var replacement *recreate.Replacement
+				server.Before = func(r *http.Request) *apierrors.StatusError {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case isLost && r.Method == tt.unread:
+						return apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no"))
+					case tt.isLate && r.Method == http.MethodPost && refusals == 1:
+						late := server.Create(t, jobs, replacement.New.DeepCopy())
+						server.Change(t, jobs, late.GetNamespace(), late.GetName(), func(o *unstructured.Unstructured) {
+							o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: r.URL.Query().Get("fieldManager"), Operation: metav1.ManagedFieldsOperationUpdate}})
+						})
+						refusals++
+						return nil
+					case r.Method != tt.refused || (tt.other || tt.isLate) && refusals > 0:
+						return nil
+					case tt.other:
+						other := old.DeepCopy()
+						other.SetUID("other")
+						assert.NilError(t, unstructured.SetNestedField(other.Object, "example.com/runner", "spec", "managedBy"))
+						server.Create(t, jobs, other)
+					}
 					refusals++
-					return nil
-				case r.Method != tt.refused || (tt.other || tt.isLate) && refusals > 0:
-					return nil
-				case tt.other:
-					other := old.DeepCopy()
-					other.SetUID("other")
-					assert.NilError(t, unstructured.SetNestedField(other.Object, "example.com/runner", "spec", "managedBy"))
-					server.Create(t, jobs, other)
+					if tt.isLate {
+						return badGateway
+					}
+					return webhook
 				}
-				refusals++
-				if tt.isLate {
+				server.After = func(r *http.Request) *apierrors.StatusError {
+					mu.Lock()
+					defer mu.Unlock()
+					if isLost || r.Method != tt.lost {
+						return nil
+					}
+					isLost = true
 					return badGateway
 				}
-				return webhook
-			}
-			server.After = func(r *http.Request) *apierrors.StatusError {
-				mu.Lock()
-				defer mu.Unlock()
-				if isLost || r.Method != tt.lost {
-					return nil
+				r := &recreate.Runner{Cluster: server.BubbleCluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
+				var err error
+				replacement, err = recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
+				assert.NilError(t, err)
+				created, err := r.Run(t.Context(), replacement)
+				live := server.Get(jobs, old.GetNamespace(), old.GetName())
+				if tt.want != "" {
+					assert.ErrorContains(t, err, tt.want)
+					return
 				}
-				isLost = true
-				return badGateway
-			}
-			r := &recreate.Runner{Cluster: server.Cluster(t, "c"), DeletionTimeout: 5 * time.Second, Backup: "backup.yaml"}
-			var err error
-			replacement, err = recreate.New(old, recreate.Options{Kind: delegation.Job(), Context: "c", ManagedBy: "example.com/runner"})
-			assert.NilError(t, err)
-			created, err := r.Run(t.Context(), replacement)
-			live := server.Get(jobs, old.GetNamespace(), old.GetName())
-			if tt.want != "" {
-				assert.ErrorContains(t, err, tt.want)
-				return
-			}
-			assert.NilError(t, err)
-			assert.Equal(t, created.GetUID(), live.GetUID())
-			assert.Assert(t, live.GetUID() != old.GetUID())
+				assert.NilError(t, err)
+				assert.Equal(t, created.GetUID(), live.GetUID())
+				assert.Assert(t, live.GetUID() != old.GetUID())
+			})
 		})
 	}
 }

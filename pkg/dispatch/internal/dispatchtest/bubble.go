@@ -1,6 +1,7 @@
 package dispatchtest
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -26,6 +27,9 @@ type direct struct{ server *Server }
 func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
+	}
+	if r.URL.Query().Get("watch") == "true" {
+		return nil, errors.New("a server has no watches in a bubble")
 	}
 	if r.Body == nil {
 		r.Body = http.NoBody
