@@ -14,7 +14,7 @@ func TestUnschedulableAgree(t *testing.T) {
 		const node = "- {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: '8', memory: 64Gi, pods: '110'}}}\n"
 		return strings.Replace(text, "items:\n", "items:\n"+flavor+node, 1)
 	})
-	const fix = "ix: use Pods that do not select gpu=h100, which no node on kwok-w1 has, then delete the Job, and create it again\n"
+	const fix = "ix: use Pods that do not select gpu=h100, which no node on kwok-w1 has, then delete Job default/train, and create it again\n"
 	checked, _, _ := run(t, "check", "-n", "default", "--grace", "0s", "--from", dir)
 	assert.Equal(t, strings.Count(checked, fix), 1, checked)
 	traced, _, _ := run(t, "trace", "train", "-n", "default", "--from", dir, "-o", "wide")

@@ -17,10 +17,11 @@ type Fix struct {
 	Then []Step `json:"then,omitempty"`
 }
 
-// Again adds to a fix that changes a manifest how a submitted object of a kind gets the change. It has no
-// command for that: a user who only copies commands would delete the object, and lose its place in the queue.
-func (f Fix) Again(kind string) Fix {
-	again := "delete the " + kind + ", and create it again"
+// Again adds to a fix that changes a manifest how a submitted object gets the change. It names the object, like
+// "Job ml/train", because the answer about another Job may quote the fix. It has no command for that: a user who
+// only copies commands would delete the object, and lose its place in the queue.
+func (f Fix) Again(object string) Fix {
+	again := "delete " + object + ", and create it again"
 	if len(f.Command) == 0 && len(f.Then) == 0 {
 		f.Text += ", then " + again
 		return f

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // FixTarget has the objects that the fixes of a wait change or name.
@@ -26,8 +27,8 @@ type FixTarget struct {
 	IsCohortCycle bool
 	// IsNew is whether the Job was not submitted yet: the user can change its manifest.
 	IsNew bool
-	// Kind is the kind of the Job, "" if the Workload's owner has it.
-	Kind string
+	// Kind and Name are those of the Job, "" if the Workload's owner has them.
+	Kind, Name string
 	// Topologies are those of the cluster.
 	Topologies Topologies
 	// Flavors are the ResourceFlavors of all clusters, as far as they were read. A missing one is
@@ -137,7 +138,7 @@ func (s FixTarget) describe() command.Command {
 func (s FixTarget) fixUnexplained(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonOverLimit:
-		return []command.Fix{s.change("%s", s.requestLess()), s.editQuota("raise the quota on %s", s.Context)}
+		return []command.Fix{s.requestLess("request less"), s.editQuota("raise the quota on %s", s.Context)}
 	case ReasonNoTopologyDomain:
 		return []command.Fix{fix("add nodes on %s", s.Context), s.change("request a wider topology in the Pod template")}
 	default:
@@ -205,18 +206,19 @@ func (s FixTarget) fixLimit(l *Lack) []command.Fix {
 		return []command.Fix{s.raiseQuota(l)}
 	}
 	least := fmt.Sprintf("request at most %s %s", l.Limit, l.Resource)
-	if !s.hasOnePod() {
-		least += " (fewer Pods at once, or less per Pod)"
-	}
-	return []command.Fix{s.change("%s", least), s.raiseQuota(l)}
+	return []command.Fix{s.requestLess(least), s.raiseQuota(l)}
 }
 
-// requestLess says how to request less.
-func (s FixTarget) requestLess() string {
-	if s.hasOnePod() {
-		return "request less"
+// requestLess returns the fix that a Job requests less: what says how much. A user may change the number of
+// Pods of a submitted batch Job, and what each Pod requests only in a new one.
+func (s FixTarget) requestLess(what string) command.Fix {
+	switch kind, _ := s.job(); {
+	case s.hasOnePod():
+		return s.change("%s", what)
+	case s.IsNew, kind != "" && kind != delegation.Job().Kind:
+		return s.change("%s (fewer Pods at once, or less per Pod)", what)
 	}
-	return "run fewer Pods at once, or request less per Pod"
+	return fix("%s (run fewer Pods at once, or delete %s and create it again with less per Pod)", what, s.jobName())
 }
 
 // hasOnePod reports whether the Workload is known to have a single Pod.

@@ -46,7 +46,7 @@ func TestFixes(t *testing.T) {
 		over  = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (18) > maximum capacity (14)"
 		set   = `kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type json -p '[{"op":"test","path":"/spec/resourceGroups/0/flavors/1/name","value":"od"},{"op":"test","path":"/spec/resourceGroups/0/flavors/1/resources/0/name","value":"cpu"},{"op":"replace","path":"/spec/resourceGroups/0/flavors/1/resources/0/nominalQuota","value":"18"}]'`
 		again = ", then delete the Job, and create it again"
-		fewer = "request at most 14 cpu (fewer Pods at once, or less per Pod)" + again + "\n"
+		fewer = "request at most 14 cpu (run fewer Pods at once, or delete the Job and create it again with less per Pod)\n"
 		edit  = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q"
 	)
 	for _, tt := range []struct{ name, queue, reason, message, want string }{
@@ -67,7 +67,7 @@ func TestFixes(t *testing.T) {
 			"too large, quota set by an orchestrator", "{" + queue + "}, status: {effectiveQuotas: {orchestratorRef: {kind: Plan, name: night}}}}", "ExceedsMaxQuota", over,
 			fewer + "raise the quota of ClusterQueue q on w1 by 4 cpu (flavor od), in Plan night: it sets the quota of ClusterQueue q",
 		},
-		{"too large, without numbers", "{" + queue + "}}", "ExceedsMaxQuota", "", "run fewer Pods at once, or request less per Pod" + again + "\nraise the quota on w1" + edit},
+		{"too large, without numbers", "{" + queue + "}}", "ExceedsMaxQuota", "", "request less (run fewer Pods at once, or delete the Job and create it again with less per Pod)\nraise the quota on w1" + edit},
 		{
 			"no quota at all", "{" + queue + "}}", "ExceedsMaxQuota", strings.Replace(over, "capacity (14)", "capacity (0)", 1),
 			"raise the quota of ClusterQueue q on w1 by 18 to 32 cpu (flavor od): " + strings.Replace(set, `"18"`, `"32"`, 1),
@@ -160,7 +160,7 @@ func TestFixEveryReason(t *testing.T) {
 // TestFixTimedOut checks that no fix activates a Workload that Kueue
 // deactivates again at once.
 func TestFixTimedOut(t *testing.T) {
-	const longer = "delete the Job, and create the Job again with a longer kueue.x-k8s.io/max-exec-time-seconds"
+	const longer = "delete the Job, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
 	target := targetOf(t, "")
 	wait := kueue.Wait{Reason: kueue.ReasonTimedOut}
 	assert.Assert(t, strings.HasPrefix(fixesOf(&wait, target), longer+"\nrun it again for as long as before: kubectl"))
@@ -182,7 +182,7 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 	for _, f := range kueue.Fixes([]kueue.ClusterWait{over("w1", "4"), tainted, over("w2", "6"), tainted}) {
 		texts = append(texts, f.Text)
 	}
-	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu (fewer Pods at once, or less per Pod), then delete the Job, and create it again\n"+
+	assert.Equal(t, strings.Join(texts, "\n"), "request at most 6 gpu (run fewer Pods at once, or delete the Job and create it again with less per Pod)\n"+
 		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot in the Pod template, then delete the Job, and create it again")
 }
 
@@ -192,15 +192,16 @@ func TestFixForPods(t *testing.T) {
 		over  = "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (4) > maximum capacity (2)"
 		taint = "untolerated taint {spot true NoSchedule <nil>} in flavor spot"
 		text  = "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template"
-		again = ", then delete the Job, and create it again"
+		again = ", then delete Job ml/a, and create it again"
+		parts = " (run fewer Pods at once, or delete Job ml/a and create it again with less per Pod)"
 	)
 	spot := &kueue.ResourceFlavor{}
 	spot.Name = "spot"
 	for _, tt := range []struct{ name, podSets, message, want string }{
 		{"one Pod", "{count: 1}", over, "request at most 2 cpu" + again},
 		{"one Pod, without numbers", "{count: 1}", "", "request less" + again},
-		{"two Pods", "{count: 2}", over, "request at most 2 cpu (fewer Pods at once, or less per Pod)" + again},
-		{"two podsets", "{count: 1}, {count: 1}", over, "request at most 2 cpu (fewer Pods at once, or less per Pod)" + again},
+		{"two Pods", "{count: 2}", over, "request at most 2 cpu" + parts},
+		{"two podsets", "{count: 1}, {count: 1}", over, "request at most 2 cpu" + parts},
 		{"no node selector", "{count: 1}", taint, text + again},
 		{
 			"node selector", "{count: 1, template: {spec: {nodeSelector: {pool: gpu}}}}", taint,
@@ -238,8 +239,23 @@ func TestFixAgain(t *testing.T) {
 		"a copy":        {kueue.FixTarget{Context: "w1", Workload: copied}, change + ", then delete the Job, and create it again"},
 		"of a JobSet":   {kueue.FixTarget{Context: "w1", Workload: copied, Kind: "JobSet"}, change + ", then delete the JobSet, and create it again"},
 		"no Workload":   {kueue.FixTarget{Context: "w1"}, change + ", then delete the Job, and create it again"},
+		"a known Job":   {kueue.FixTarget{Context: "w1", Workload: copied, Kind: "Job", Name: "a"}, change + ", then delete Job ml/a, and create it again"},
 	} {
 		assert.Equal(t, fixesOf(&wait, tt.target), tt.want, name)
+	}
+}
+
+// TestFixAgainOfOtherKinds checks that a batch Job is created again only to request less per Pod: its number of
+// Pods may change.
+func TestFixAgainOfOtherKinds(t *testing.T) {
+	wait := (&kueue.Claim{Reason: "ExceedsMaxQuota", Message: "insufficient quota for cpu in flavor od, previously considered podsets requests (0) + current podset request (4) > maximum capacity (2)"}).Waiting()
+	w := workload(t, "{metadata: {namespace: ml}, spec: {podSets: [{count: 2}]}}")
+	for kind, want := range map[string]string{
+		"Job":    "request at most 2 cpu (run fewer Pods at once, or delete Job ml/a and create it again with less per Pod)",
+		"JobSet": "request at most 2 cpu (fewer Pods at once, or less per Pod), then delete JobSet ml/a, and create it again",
+	} {
+		first, _, _ := strings.Cut(fixesOf(&wait, kueue.FixTarget{Context: "w1", Workload: w, Kind: kind, Name: "a"}), "\n")
+		assert.Equal(t, first, want)
 	}
 }
 

@@ -60,7 +60,7 @@ func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 func (s FixTarget) fixByCreation(condition, change string) command.Fix {
 	owner := s.owner()
 	if owner == nil {
-		return fix("%sdelete the Job, and create the Job again%s", condition, change)
+		return fix("%sdelete %s, and create it again%s", condition, s.jobName(), change)
 	}
 	kind := strings.ToLower(owner.Kind)
 	if row, ok := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
@@ -89,11 +89,25 @@ func (s FixTarget) again(f command.Fix) command.Fix {
 	if s.IsNew {
 		return f
 	}
-	kind := cmp.Or(s.Kind, "Job")
-	if owner := s.owner(); owner != nil {
-		kind = owner.Kind
+	return f.Again(s.jobName())
+}
+
+// job returns the kind and the name of the Job, "" if unknown.
+func (s FixTarget) job() (kind, name string) {
+	if owner := s.owner(); owner != nil && s.Kind == "" {
+		return owner.Kind, owner.Name
 	}
-	return f.Again(kind)
+	return s.Kind, s.Name
+}
+
+// jobName names the Job in a sentence, with its namespace if its name is known.
+func (s FixTarget) jobName() string {
+	kind, name := s.job()
+	kind = cmp.Or(kind, "Job")
+	if name == "" || s.Workload == nil {
+		return "the " + kind
+	}
+	return kind + " " + s.Workload.Namespace + "/" + name
 }
 
 // fixChecks returns the fixes of AdmissionChecks that are not ready.

@@ -74,13 +74,19 @@ func (a *adviser) ask(p inspect.Pair, f *inspect.Finding) *Question {
 		return nil
 	}
 	a.left--
-	t := chain.Follow(a.inventory, p)
-	t.Findings = []inspect.Finding{*f}
-	t.Placements = Reached(a.around.Judge(p, nil), a.reach)
-	q := &Question{Inventory: a.inventory, Pair: p, Trace: t, Findings: a.aboutHolders, Reach: a.reach}
+	q := ask(a.inventory, a.around, p, f, a.reach)
+	q.Findings = a.aboutHolders
 	Fill(*q)
 	a.asked = append(a.asked, q)
 	return q
+}
+
+// ask returns the question about a Job with one finding, with its placements and without an answer.
+func ask(v *inspect.Inventory, around *placement.Surroundings, p inspect.Pair, f *inspect.Finding, reach []string) *Question {
+	t := chain.Follow(v, p)
+	t.Findings = []inspect.Finding{*f}
+	t.Placements = Reached(around.Judge(p, nil), reach)
+	return &Question{Inventory: v, Pair: p, Trace: t, Reach: reach}
 }
 
 // splitNever advises a finding about Jobs that wait behind others, or for a controller. Jobs that fit on no

@@ -8,6 +8,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -145,8 +146,8 @@ func (q *Question) idleFixes(context string, h *inspect.Holder) []command.Fix {
 	}}
 }
 
-// removal returns how to remove a Job that no worker takes from the quota that it holds or, without an
-// amount, from the head of its queue: deactivate it, or do what its finding says.
+// removal returns what ends a Job that no worker takes. Such a Job holds quota or, without an amount, is the
+// first one in its queue. The first fix deactivates its Workload, and the second one lets it run.
 func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding) (fixes []command.Fix) {
 	name := h.Namespace + "/" + h.Name
 	what := fmt.Sprintf("release %s %s that %s holds on %s without running", h.Amount, h.Resource, name, context)
@@ -161,12 +162,28 @@ func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding
 			fixes = append(fixes, q.deactivate(manager.Context, w, what+": deactivate its Workload"))
 		}
 	}
-	if len(f.Fixes) == 0 {
+	own := q.fixesOf(v, *ref, f)
+	if len(own) == 0 {
 		return fixes
 	}
-	fix := f.Fixes[0]
+	fix := own[0]
 	fix.Text = fmt.Sprintf("let %s run: %s", name, cmp.Or(fix.Text, "see finding "+f.Code))
 	return append(fixes, fix)
+}
+
+// fixesOf returns the fixes of another Job that a finding is about: those of its answer, as check prints them, if
+// that depends on quotas, which a rule does not compare.
+func (q *Question) fixesOf(v *inspect.Inventory, r inspect.Ref, f *inspect.Finding) []command.Fix {
+	p, isKnown := pairsByOrigin(v)[r]
+	if !isKnown || !isAdvised(f) {
+		return f.Fixes
+	}
+	other := ask(v, placement.Around(v), p, f, q.Reach)
+	Fill(*other)
+	if t := other.Trace; t.State == inspect.StateBlocked && other.isAboutQuota() && len(t.Fixes) > 0 {
+		return t.Fixes
+	}
+	return f.Fixes
 }
 
 // deactivate returns the fix that takes the quota of a Workload away.

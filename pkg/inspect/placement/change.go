@@ -40,7 +40,7 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 		_, target.IsCohortCycle = s.queue.Path()
 	}
 	if target.IsNew = s.request.origin == nil; !target.IsNew {
-		target.Kind = s.request.origin.Kind
+		target.Kind, target.Name = s.request.origin.Kind, s.request.origin.Name
 	}
 	for _, f := range wait.Fixes(target) {
 		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell(), Then: f.Then})
@@ -114,10 +114,16 @@ func (s *site) again(c inspect.PlacementChange) inspect.PlacementChange {
 	if s.request.origin == nil {
 		return c
 	}
-	f := command.Fix{Text: c.Message, Command: command.Words(c.Command), Then: c.Then}.Again(s.request.origin.Kind)
+	f := command.Fix{Text: c.Message, Command: command.Words(c.Command), Then: c.Then}.Again(s.submitted())
 	c.Tail = strings.TrimPrefix(f.Text, c.Message)
 	c.Message, c.Command, c.Then = f.Text, f.Shell(), f.Then
 	return c
+}
+
+// submitted names the submitted Job in a sentence.
+func (s *site) submitted() string {
+	o := s.request.origin
+	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
 // patchParallelism returns the command that sets spec.parallelism of a submitted Job, "" if none was

@@ -42,9 +42,11 @@ func (s *site) keepResourceQuotas() {
 
 // keepResourceQuota decides whether a ResourceQuota without scopes allows the mirror and its Pods.
 func (s *site) keepResourceQuota(q *corev1.ResourceQuota) {
-	free := freeOf(q)
+	free, lessPerPod := freeOf(q), s.again(inspect.PlacementChange{Message: "request less per Pod"})
 	if left, isLimited := free[jobCount]; isLimited && left.Sign() <= 0 {
-		s.exceed(inspect.Waits, q, "ResourceQuota %s allows no further Job (%s)", q.Name, jobCount)
+		s.exceed(inspect.Waits, q, inspect.PlacementChange{
+			Message: fmt.Sprintf("wait until another Job in namespace %s on %s is deleted", s.request.Namespace, s.Context),
+		}, "ResourceQuota %s allows no further Job (%s)", q.Name, jobCount)
 		return
 	}
 	for i := range s.request.PodSets {
@@ -52,7 +54,7 @@ func (s *site) keepResourceQuota(q *corev1.ResourceQuota) {
 		spec, _ := s.admitted(set)
 		pod := kueue.AdmittedPod(spec, s.limits())
 		if missing := unspecified(pod, q.Status.Hard); missing != "" {
-			s.exceed(inspect.Never, q, "ResourceQuota %s refuses Pods with a container that does not set %s", q.Name, missing)
+			s.exceed(inspect.Never, q, s.again(inspect.PlacementChange{Message: "set " + missing + " in each container"}), "ResourceQuota %s refuses Pods with a container that does not set %s", q.Name, missing)
 			return
 		}
 		needed := s.startsWith(set)
@@ -64,12 +66,12 @@ func (s *site) keepResourceQuota(q *corev1.ResourceQuota) {
 				continue
 			}
 			if requested.Cmp(limit) > 0 {
-				s.exceed(inspect.Never, q, "ResourceQuota %s allows %s %s, one Pod needs %s", q.Name, limit.String(), name, requested.String())
+				s.exceed(inspect.Never, q, lessPerPod, "ResourceQuota %s allows %s %s, one Pod needs %s", q.Name, limit.String(), name, requested.String())
 				return
 			}
 			switch most := podfit.Quotient(left, requested); {
 			case most == 0:
-				s.exceed(inspect.Waits, q, "ResourceQuota %s is used up: one Pod needs %s %s, free %s of %s", q.Name, requested.String(), name, left.String(), limit.String())
+				s.exceed(inspect.Waits, q, lessPerPod, "ResourceQuota %s is used up: one Pod needs %s %s, free %s of %s", q.Name, requested.String(), name, left.String(), limit.String())
 				return
 			case most < needed:
 				s.limitPods(&inspect.PodsAtOnce{Pods: most, Of: needed, ResourceQuota: q.Name})
@@ -79,8 +81,8 @@ func (s *site) keepResourceQuota(q *corev1.ResourceQuota) {
 }
 
 // exceed decides that a ResourceQuota keeps the Job from running, unless it waits for something
-// that comes before.
-func (s *site) exceed(v inspect.Verdict, q *corev1.ResourceQuota, format string, arguments ...any) {
+// that comes before. otherwise is what helps if the ResourceQuota remains.
+func (s *site) exceed(v inspect.Verdict, q *corev1.ResourceQuota, otherwise inspect.PlacementChange, format string, arguments ...any) {
 	if v == inspect.Waits && s.Verdict != inspect.Fits {
 		s.Message += "; " + fmt.Sprintf(format, arguments...)
 		return
@@ -90,7 +92,7 @@ func (s *site) exceed(v inspect.Verdict, q *corev1.ResourceQuota, format string,
 		Message: fmt.Sprintf("raise ResourceQuota %s in namespace %s on %s", q.Name, s.request.Namespace, s.Context),
 		Command: command.Kubectl(s.Context, s.request.Namespace, "describe", "resourcequota", q.Name).Shell(),
 	}
-	s.Changes = []inspect.PlacementChange{raise, s.again(inspect.PlacementChange{Message: "request less"})}
+	s.Changes = []inspect.PlacementChange{raise, otherwise}
 }
 
 // freeOf returns how much of each limited resource a ResourceQuota has left.

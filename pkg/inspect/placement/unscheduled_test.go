@@ -40,25 +40,25 @@ func TestPodsWithoutANode(t *testing.T) {
 		{
 			name: "only a taint prevents it", spec: "nodeSelector: {zone: b}, containers: [{name: c, resources: {requests: {cpu: 2}}}]", site: nodes, verdict: inspect.Unknown,
 			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 have taints that it does not tolerate; an autoscaler may add nodes",
-			change:  "use Pods that tolerate taint gpu=a100:NoSchedule (1 node on w), then delete the Job, and create it again",
+			change:  "use Pods that tolerate taint gpu=a100:NoSchedule (1 node on w), then delete Job ml/train, and create it again",
 		},
 		{
 			name: "too big", spec: "tolerations: [{key: gpu, operator: Exists}], containers: [{name: c, resources: {requests: {cpu: 10}}}]", site: nodes, verdict: inspect.Unknown,
 			message: "no node has 10 cpu for one Pod: the largest has 8; an autoscaler may add nodes",
-			change:  "use Pods that request at most 8 cpu each, not 10, for w, then delete the Job, and create it again",
+			change:  "use Pods that request at most 8 cpu each, not 10, for w, then delete Job ml/train, and create it again",
 		},
 		{
 			name: "too big for a large node", spec: "containers: [{name: c, resources: {requests: {cpu: 1500}}}]", verdict: inspect.Unknown,
 			site:    &inspect.Environment{Nodes: []*podfit.Node{nodeIn(t, `{status: {allocatable: {cpu: 1k}}}`)}},
 			message: "no node has 1500 cpu for one Pod: the largest has 1000; an autoscaler may add nodes",
-			change:  "use Pods that request at most 1000 cpu each, not 1500, for w, then delete the Job, and create it again",
+			change:  "use Pods that request at most 1000 cpu each, not 1500, for w, then delete Job ml/train, and create it again",
 		},
 		{
 			name: "on a cordoned node", spec: "nodeSelector: {zone: c}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown,
 			message: "none of 3 nodes fits its Pods, even if empty; 2 do not match its node selector, affinity, node name or operating system; 1 cordoned; an autoscaler may add nodes",
 			change:  "make 1 cordoned node on w schedulable again",
 		},
-		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "no node has label zone=d; an autoscaler may add nodes", change: "use Pods that do not select zone=d, which no node on w has, then delete the Job, and create it again"},
+		{name: "on no such node", spec: "nodeSelector: {zone: d}, containers: [{name: c}]", site: nodes, verdict: inspect.Unknown, message: "no node has label zone=d; an autoscaler may add nodes", change: "use Pods that do not select zone=d, which no node on w has, then delete Job ml/train, and create it again"},
 		{
 			name: "a taint of its own resource", spec: "containers: [{name: c, resources: {limits: {example.com/gpu: 1}}}]", site: gpus, verdict: inspect.Waits,
 			message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; its Pods do not tolerate taint example.com/gpu:NoSchedule; admission may add the toleration",
@@ -67,7 +67,7 @@ func TestPodsWithoutANode(t *testing.T) {
 			name: "a taint of its own resource, says the scheduler", spec: "containers: [{name: c, resources: {limits: {example.com/gpu: 1}}}]", site: gpus, verdict: inspect.Unknown,
 			pod:     func(p *inspect.Pod) { p.Message = "1 node(s) had untolerated taint {example.com/gpu: }" },
 			message: "none of 1 node fits its Pods, even if empty; 1 have taints that it does not tolerate; an autoscaler may add nodes",
-			change:  "use Pods that tolerate taint example.com/gpu:NoSchedule (1 node on w), then delete the Job, and create it again",
+			change:  "use Pods that tolerate taint example.com/gpu:NoSchedule (1 node on w), then delete Job ml/train, and create it again",
 		},
 		{name: "in a snapshot", site: nil, verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available"},
 		{name: "nodes refused", site: &inspect.Environment{NodesErr: errors.New("no")}, spec: "containers: [{name: c}]", verdict: inspect.Unknown, message: "the scheduler cannot place Pod train-x: 0/3 nodes are available; cannot read its nodes: no"},

@@ -24,8 +24,8 @@ func TestFixesOfWaits(t *testing.T) {
 			"NoMatchingFlavor", assign + "resource example.com/foo unavailable in ClusterQueue",
 			"has no quota for example.com/foo", "add example.com/foo to a flavor of the ClusterQueue on ",
 		},
-		"taint":                    {"NoMatchingFlavor", assign + "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "taint spot=true:NoSchedule of flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template, then delete the Job, and create it again"},
-		"taint, before Kueue 0.19": {"Pending", assign + "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "taint spot=true:NoSchedule of flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template, then delete the Job, and create it again"},
+		"taint":                    {"NoMatchingFlavor", assign + "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "taint spot=true:NoSchedule of flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template, then delete Job default/train, and create it again"},
+		"taint, before Kueue 0.19": {"Pending", assign + "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "taint spot=true:NoSchedule of flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template, then delete Job default/train, and create it again"},
 		"too large": {
 			"ExceedsMaxQuota", assign + "insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (5) > maximum capacity (4)",
 			"needs 5 cpu, limit 4 (flavor default-flavor)", "request at most 4 cpu",

@@ -248,7 +248,7 @@ func nominatedPartCases() []testCase {
 // TestWaitingFindings checks how findings with one cause are reported.
 func TestWaitingFindings(t *testing.T) {
 	moved, both := missingNamespaces()
-	const again = ", then delete the Job, and create it again"
+	const again = ", then delete Job default/train, and create it again"
 	const namesQueue = `{metadata: {labels: {kueue.x-k8s.io/queue-name: user-queue}}}`
 	cases := map[string]struct {
 		testCase

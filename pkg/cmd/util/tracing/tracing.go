@@ -113,7 +113,7 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 // may. known has the other Jobs.
 func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, trace *inspect.Trace) (holders answer.Holders) {
 	for _, h := range answer.UnreadHolders(known, trace) {
-		wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace, WithoutQuotas: true}
+		wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace}
 		v := read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
 		judgment := rules.Judge(v, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
 		holders.Inventories = append(holders.Inventories, v)

@@ -196,13 +196,15 @@ func ActivateQueue(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) comman
 	return command.Alternatives(target.ActivateQueue(q.Name))
 }
 
-// EndWait returns how to end a Workload's wait. It reads queues only if the wait is about
-// them.
-func EndWait(v *view.View, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
-	if view.IsHeldOtherwise(wait) || !wait.IsForQuota() && !wait.IsForQueue() {
-		return command.Alternatives(wait.Fixes(kueue.FixTarget{Context: f.Context, Workload: w}))
+// EndWait returns how to end the wait of a Job's Workload, or of a copy of it. It reads queues only if the wait
+// is about them.
+func EndWait(v *view.View, j *inspect.Job, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
+	target := kueue.FixTarget{Context: f.Context, Workload: w}
+	if !view.IsHeldOtherwise(wait) && (wait.IsForQuota() || wait.IsForQueue()) {
+		target = FixTargetOf(v, f, w, wait, "")
 	}
-	return command.Alternatives(wait.Fixes(FixTargetOf(v, f, w, wait, "")))
+	target.Kind, target.Name = j.Kind, j.Name
+	return command.Alternatives(wait.Fixes(target))
 }
 
 // TriggerReconcile returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is

@@ -41,7 +41,7 @@ func describeDeactivation(v *view.View, s view.Submission) view.Sighting {
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.active of %s is false", s.Manager.Context, view.OfWorkload(s.Manager, w).String()),
 		},
-		Remedy: advice.EndWait(v, s.Manager, w, &wait),
+		Remedy: advice.EndWait(v, j, s.Manager, w, &wait),
 	}
 	if wait.Condition != nil {
 		sighting.Since = wait.Since
@@ -135,7 +135,7 @@ func describeCopiesOff(v *view.View, s view.Submission, off []copyOff) view.Sigh
 		}
 		sighting.Since = view.Latest(sighting.Since, v.On(j.Context, context, since))
 		places = append(places, fmt.Sprintf("%s (%s)", c.Cluster, context))
-		if remedy := advice.EndWait(v, c.Worker, c.Workload, &c.wait); !slices.Contains(remedies, remedy) {
+		if remedy := advice.EndWait(v, j, c.Worker, c.Workload, &c.wait); !slices.Contains(remedies, remedy) {
 			remedies = append(remedies, remedy)
 		}
 	}

@@ -44,7 +44,7 @@ func describeHeld(v *view.View, s view.Submission, wait *kueue.Wait) (view.Sight
 	j, f, c := s.Job(), s.Manager, wait.Condition
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: c.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Evidence: []string{quote.WorkloadCondition(f, s.Workload, c)}, Remedy: advice.EndWait(v, f, s.Workload, wait), Message: wait.Text(),
+		Evidence: []string{quote.WorkloadCondition(f, s.Workload, c)}, Remedy: advice.EndWait(v, j, f, s.Workload, wait), Message: wait.Text(),
 	}
 	switch {
 	case wait.Reason == kueue.ReasonQuotaInUse:

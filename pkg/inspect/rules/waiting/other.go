@@ -57,7 +57,7 @@ func heldOtherwiseOn(v *view.View, w *waiter, copies []heldCopy) view.Sighting {
 	s := view.Sighting{
 		Object: view.Of(w.Job()), Since: v.On(w.Manager.Context, worker, c.LastTransitionTime.Time), Severity: severityOf(&first.wait),
 		Message: fmt.Sprintf("on %s: %s", strings.Join(contexts, ", "), first.wait.Text()), Evidence: evidence,
-		Remedy: advice.EndWait(v, first.Worker, first.Workload, &first.wait), Jobs: []*inspect.Job{w.Job()},
+		Remedy: advice.EndWait(v, w.Job(), first.Worker, first.Workload, &first.wait), Jobs: []*inspect.Job{w.Job()},
 		Cause: strings.Join([]string{w.Manager.Context, worker, c.Reason, c.Message, w.Job().Kind}, " "),
 	}
 	if !first.wait.IsTransient() && w.isStuck(v) {

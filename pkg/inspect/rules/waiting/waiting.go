@@ -174,7 +174,7 @@ func addQuota(v *view.View, s *view.Sighting, held []heldCopy) {
 		h := &held[i]
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
 		target := advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, "")
-		target.Kind = s.Jobs[0].Kind
+		target.Kind, target.Name = s.Jobs[0].Kind, s.Jobs[0].Name
 		waits[i] = kueue.ClusterWait{Wait: h.wait, Target: target}
 	}
 	s.Remedy = command.Alternatives(kueue.Fixes(waits))
