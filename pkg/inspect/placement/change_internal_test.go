@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -46,4 +47,25 @@ func TestMostPods(t *testing.T) {
 	assert.Equal(t, mostPods(a, []shortage{cpu, gpu}), int64(3))
 	cpu.requested = 40
 	assert.Equal(t, mostPods(a, []shortage{cpu}), int64(3))
+}
+
+// TestAgain checks that changes of the Pod template of a submitted Job say which Job must be created again.
+func TestAgain(t *testing.T) {
+	job := &inspect.Job{APIVersion: "jobset.x-k8s.io/v1alpha2", Kind: "JobSet", Context: "hub", Namespace: "ml", Name: "train"}
+	ownLimit := &outsideLimits{container: "c", resource: "cpu", bound: resource.MustParse("2")}
+	limitRange := &outsideLimits{container: "c", resource: "cpu", bound: resource.MustParse("2"), limitRange: "lr"}
+	for _, tt := range []struct {
+		origin *inspect.Job
+		bound  *outsideLimits
+		want   string
+	}{
+		{nil, ownLimit, "request at most 2 cpu in container c, or raise its limit"},
+		{job, ownLimit, "request at most 2 cpu in container c, or raise its limit, then delete JobSet ml/train, and create it again"},
+		{nil, limitRange, "request at most 2 cpu in container c, for w"},
+		{job, limitRange, "request at most 2 cpu in container c, for w, then delete JobSet ml/train, and create it again"},
+	} {
+		s := &site{request: &Request{origin: tt.origin}, Placement: inspect.NewPlacement("w")}
+		s.refuseByLimits(tt.bound)
+		assert.Equal(t, s.Changes[0].Message, tt.want)
+	}
 }

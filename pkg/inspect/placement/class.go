@@ -148,7 +148,7 @@ func (s *site) suitsRuntime() bool {
 			if spec.RuntimeClassName == nil || selected == "" || selected == wanted {
 				continue
 			}
-			s.change(inspect.PlacementChange{Message: fmt.Sprintf("select %s=%s, or name another RuntimeClass", key, wanted)})
+			s.change(s.again(inspect.PlacementChange{Message: fmt.Sprintf("select %s=%s, or name another RuntimeClass", key, wanted)}))
 			return s.decide(inspect.Never, inspect.RefusedByServer, "its Pods select %s=%s, and RuntimeClass %s selects %s=%s", key, selected, class.Name, key, wanted)
 		}
 	}

@@ -73,9 +73,9 @@ func (s *site) refuseByLimits(o *outsideLimits) bool {
 		direction = "lower"
 	}
 	if o.limitRange == "" {
-		s.change(inspect.PlacementChange{Message: change + ", or raise its limit"})
+		s.change(s.again(inspect.PlacementChange{Message: change + ", or raise its limit"}))
 	} else {
-		s.change(s.changeJob("%s, for ", change))
+		s.change(s.again(s.changeJob("%s, for ", change)))
 		s.change(inspect.PlacementChange{
 			Message: fmt.Sprintf("%s LimitRange %s in namespace %s of %s", direction, o.limitRange, s.request.Namespace, s.Context),
 			Command: command.Kubectl(s.Context, s.request.Namespace, "edit", "limitrange", o.limitRange).Shell(),
