@@ -25,11 +25,11 @@ func TestMissingQueueWithoutWorkload(t *testing.T) {
 	}{
 		"suspended": {
 			typo("suspend: true"), missing + "; did you mean user-queue?",
-			"move Job default/train to LocalQueue user-queue: `kubectl --context kwok-mgr -n default label job train --overwrite kueue.x-k8s.io/queue-name=user-queue`; or if Kueue then creates no Workload either, check that Kueue runs",
+			"move Job default/train to LocalQueue user-queue: `kubectl --context kwok-mgr -n default label job train --overwrite kueue.x-k8s.io/queue-name=user-queue`, and then if Kueue still creates no Workload, check that Kueue runs",
 		},
 		"not suspended": {
 			typo("suspend: false"), missing + "; did you mean user-queue?",
-			"recreate Job default/train in LocalQueue user-queue: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue`; or if",
+			"recreate Job default/train in LocalQueue user-queue: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue`, and then if",
 		},
 		"no other queue": {append(typo("suspend: true"), remove("kwok-mgr", "LocalQueue/*")), missing, "create LocalQueue default/user-queu on kwok-mgr: `printf "},
 	} {

@@ -117,7 +117,7 @@ func describeMissingQueue(v *view.View, s view.Submission, sighting *view.Sighti
 		sighting.Message += fmt.Sprintf("; did you mean %s?", meant)
 	}
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s", j.Context, object.String()))
-	sighting.Remedy = remedy + "; or " + command.Say("if Kueue then creates no Workload either, %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
+	sighting.Remedy = remedy + ", and then " + command.Say("if Kueue still creates no Workload, %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
 	sighting.Awaits, sighting.Cause = nil, fmt.Sprintf("no %s on %s for %s", object.String(), j.Context, quote.Plural(j))
 }
 
