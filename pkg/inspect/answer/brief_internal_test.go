@@ -34,3 +34,17 @@ func TestSuspendedOriginHasNoLag(t *testing.T) {
 		assert.Equal(t, q.isStatusNotCopied(mirror), want, status)
 	}
 }
+
+// TestWaitingWithFinding checks that a list explains a Job again whose reason is a finding, perhaps about one worker
+// of several, unless it has a mirror.
+func TestWaitingWithFinding(t *testing.T) {
+	origin := &inspect.Job{
+		APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "a", UID: "a", ManagedBy: delegation.MultiKueue,
+		Status: delegation.Suspended, Suspended: true, Marks: &delegation.Marks{Queue: "gpu"},
+	}
+	v := inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{{Context: "hub", Jobs: []*inspect.Job{origin}, Kueue: &inspect.KueueFacts{}}}, nil)
+	for reason, want := range map[inspect.JobReason]int{inspect.ReasonFinding: 1, inspect.ReasonSetup: 1, inspect.ReasonUnknownOwner: 0} {
+		pairs, _, _ := Waiting(v, map[*inspect.Job]Brief{origin: {Reason: reason}})
+		assert.Equal(t, len(pairs), want, reason)
+	}
+}

@@ -113,9 +113,10 @@ func queuedAlone(v *inspect.Inventory) (pairs []inspect.Pair) {
 	return pairs
 }
 
-// isInQueue reports whether a reason is about a Job that Kueue knows and does not run.
+// isInQueue reports whether a reason may be about a Job that Kueue knows and does not run. A finding can be
+// about one worker of several.
 func isInQueue(r inspect.JobReason) bool {
-	return isQuotaReason(r) || slices.Contains([]inspect.JobReason{inspect.ReasonAdmissionCheck, inspect.ReasonSetup, inspect.ReasonHeld}, r)
+	return isQuotaReason(r) || slices.Contains([]inspect.JobReason{inspect.ReasonAdmissionCheck, inspect.ReasonSetup, inspect.ReasonHeld, inspect.ReasonFinding}, r)
 }
 
 // Explain replaces the answers for pairs of a list by those of trace. v has
