@@ -126,10 +126,15 @@ func (p *Placement) Why() string {
 	return p.Message
 }
 
-// overLimit names the limits that a Job exceeds: of a flavor, or of several resources.
+// overLimit names the limits that a Job exceeds, of a flavor or of several resources, and a queue that is closed
+// besides.
 func (p *Placement) overLimit() string {
+	text := "over the limit of flavor " + p.Flavor
 	if len(p.Short) > 1 {
-		return "over the limits of " + Amounts(p.Short, func(r *ResourceRoom) string { return r.Resource })
+		text = "over the limits of " + Amounts(p.Short, func(r *ResourceRoom) string { return r.Resource })
 	}
-	return "over the limit of flavor " + p.Flavor
+	if p.Closed != "" {
+		text += "; " + p.Closed
+	}
+	return text
 }

@@ -67,6 +67,8 @@ type Placement struct {
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
 	Limit string `json:"limit"`
+	// Closed says which queues are also closed, if the Job exceeds a limit there.
+	Closed string `json:"-"`
 	// Conditions are what the Job needs to run there, in the order of checks. Conditions after the
 	// first that does not hold may not have been checked.
 	Conditions []PlacementCondition `json:"conditions"`

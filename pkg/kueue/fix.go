@@ -25,6 +25,8 @@ type FixTarget struct {
 	ClusterQueue *ClusterQueue
 	// IsCohortCycle is whether the cohorts above the ClusterQueue are known to form a cycle.
 	IsCohortCycle bool
+	// IsStep is whether the fix is a step of a change that has others, so that it names no other way.
+	IsStep bool
 	// IsNew is whether the Job was not submitted yet: the user can change its manifest.
 	IsNew bool
 	// Kind and Name are those of the Job, "" if the Workload's owner has them.

@@ -160,8 +160,11 @@ func (s FixTarget) admitNamespace(name string) command.Fix {
 		label = label.With(key + "=" + wanted[key])
 	}
 	// The selector may exclude the namespace on purpose, and others may use its labels.
-	return fixBy(label, "use another queue or, if namespace %s may use ClusterQueue %s, label it on %s (replaces another value of %s)",
-		namespace, name, s.Context, strings.Join(keys, ", "))
+	text := fmt.Sprintf("if namespace %s may use ClusterQueue %s, label it on %s (replaces another value of %s)", namespace, name, s.Context, strings.Join(keys, ", "))
+	if !s.IsStep {
+		text = "use another queue or, " + text
+	}
+	return fixBy(label, "%s", text)
 }
 
 // selectsByName reports whether a selector excludes a namespace by its name, a label that the API server

@@ -40,6 +40,8 @@ type Answer struct {
 	// unusable is the MultiKueueCluster that would run the Job if its manager could use it, "" if the
 	// Job depends on none.
 	unusable string
+	// coversAll is whether the answer has what must change on the manager and on the workers.
+	coversAll bool
 	// unknownOrigin says in a sentence why the origin of a mirror is unknown, "" if it is known.
 	unknownOrigin string
 }

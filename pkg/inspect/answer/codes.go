@@ -26,7 +26,7 @@ func neverRuns(f *inspect.Finding) bool {
 // isAboutWait reports whether a code is about a Job that waits for quota or for a worker.
 func isAboutWait(code string) bool {
 	return slices.Contains([]string{
-		"JM019", "JM020", "JM021", "JM022", "JM023", "JM024", "JM025", "JM026", "JM027", "JM028", view.NeverAdmitted, "JM030", "JM031", heldOtherwise,
+		neverQueued, "JM020", "JM021", "JM022", "JM023", "JM024", "JM025", "JM026", "JM027", "JM028", view.NeverAdmitted, "JM030", "JM031", heldOtherwise,
 	}, code)
 }
 
@@ -44,8 +44,11 @@ const workersUnread = "JM135"
 // IsAboutQuota reports whether a code is about quota. Placements have more
 // details then.
 func IsAboutQuota(code string) bool {
-	return slices.Contains([]string{"JM019", view.NeverAdmitted, view.BehindOthers}, code)
+	return slices.Contains([]string{neverQueued, view.NeverAdmitted, view.BehindOthers}, code)
 }
+
+// neverQueued is the code of a Job that gets no quota on its management cluster.
+const neverQueued = "JM019"
 
 // heldOtherwise is the code of a Workload that waits for something else than its queue and quota.
 const heldOtherwise = "JM116"

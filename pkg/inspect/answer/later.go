@@ -131,7 +131,10 @@ func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 		// The Job fits nowhere, whatever the controller does.
 		return a.State == inspect.StateBlocked && len(q.Trace.Placements) > 0 && isQuotaReason(a.Reason)
 	}
-	return isAboutQueue(f) && q.fitsNoQueue(a)
+	if a.coversAll && f.Code == neverQueued {
+		return true
+	}
+	return isAboutQueue(f) && (a.coversAll || q.fitsNoQueue(a))
 }
 
 // mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about
@@ -153,10 +156,13 @@ func isAboutQueue(f *inspect.Finding) bool {
 // fitsNoQueue reports whether a Job fits nowhere, whatever the state of the queues: the placements
 // have a reason that would remain.
 func (q *Question) fitsNoQueue(a *Answer) bool {
-	if a.State != inspect.StateBlocked || len(q.Trace.Placements) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
+	return a.State == inspect.StateBlocked && q.exceedsAll()
+}
+
+// exceedsAll reports whether a Job exceeds the limits of all workers, or suits no flavor there.
+func (q *Question) exceedsAll() bool {
+	isWorker := func(p inspect.Placement) bool { return !p.Manager }
+	return slices.ContainsFunc(q.Trace.Placements, isWorker) && !slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool {
 		return !p.Manager && p.Reason != inspect.OverLimit && p.Reason != inspect.NoSuchResource && p.Reason != inspect.FlavorMismatch
 	})
 }

@@ -126,6 +126,8 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		if o := q.Pair.Origin; isSuspendedByUser(o) {
 			a = suspended(o)
 			a.Message, a.Fixes = q.suspendedOn(j), q.resume(o)
+		} else if q.exceedsAll() {
+			q.addNever(&a)
 		}
 	case !a.State.IsFinished():
 		q.podsOf(&a, j, q.Trace.Hops)
@@ -150,6 +152,13 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		a.Message += fmt.Sprintf(" MultiKueue has restarted it %d times.", n)
 	}
 	return a
+}
+
+// addNever makes it the answer for a Job with a suspended mirror that no worker can run it again as it is.
+func (q *Question) addNever(a *Answer) {
+	workers := slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool { return p.Manager })
+	b := q.never(workers)
+	a.State, a.Reason, a.Fixes, a.Message = b.State, b.Reason, b.Fixes, b.Message
 }
 
 // suspendedOn returns why a mirror is suspended, according to its Workload on

@@ -51,10 +51,11 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 // gated returns the answer if the management cluster itself does not let the Job pass. If no
 // worker would either, the answer contains that, so that one change is enough.
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
-	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p}), Message: q.needs(p)}
+	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p})}
+	a.Message = strings.TrimSpace(q.needs(p) + " " + closedQueues([]inspect.Placement{*p}))
 	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
 	if isSetup(p) && len(workers) > 0 && !slices.ContainsFunc(workers, func(w inspect.Placement) bool { return w.Verdict != inspect.Never }) {
-		return q.alsoNever(a, workers)
+		return q.alsoNever(a, p, workers)
 	}
 	isSmaller := func(w inspect.Placement) bool {
 		return w.Reason == inspect.OverLimit && w.Resource == p.Resource && !lacksSeveral(&w) && !lacksSeveral(p)
@@ -84,9 +85,13 @@ func isSetup(p *inspect.Placement) bool {
 
 // alsoNever adds to the answer for a Job that its manager keeps out that no worker can ever run it either. A fix
 // for the workers is complete after that for the manager.
-func (q *Question) alsoNever(a Answer, workers []inspect.Placement) Answer {
-	b := q.never(workers)
-	a.Message += " Even then: " + lower(b.Message)
+func (q *Question) alsoNever(a Answer, manager *inspect.Placement, workers []inspect.Placement) Answer {
+	b, after := q.never(workers), "After that is corrected"
+	if manager.Reason == inspect.QueueStopped {
+		after = "After it is resumed"
+	}
+	a.coversAll = true
+	a.Message += fmt.Sprintf(" %s: %s", after, lower(b.Message))
 	if len(a.Fixes) == 0 || len(b.Fixes) == 0 {
 		return a
 	}
@@ -189,6 +194,7 @@ func (q *Question) never(all []inspect.Placement) Answer {
 		if len(all) > 1 {
 			a.Message = fmt.Sprintf("Needs %s; the largest limit is %s (%s, flavor %s).", needed(&most), most.Limit, placeName(&most), most.Flavor)
 		}
+		a.Message = strings.TrimSpace(a.Message + " " + closedQueues(all))
 		return a
 	case slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Reason == inspect.OverLimit }):
 		a.Reason = inspect.ReasonOverLimit
@@ -259,7 +265,7 @@ func (q *Question) waitFixes(all []inspect.Placement) (fixes []command.Fix) {
 }
 
 // changes returns the changes of placements as fixes, smallest first and
-// without duplicates: a change of the Job names all clusters that it is for.
+// without duplicates: a change of the Job names all clusters that it is for, and has the steps for all.
 func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	var changes []inspect.PlacementChange
 	places := map[string][]string{}
@@ -273,7 +279,9 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 			}
 			if same < 0 {
 				changes = append(changes, c)
+				continue
 			}
+			changes[same].Then = withSteps(changes[same].Then, c.Then)
 		}
 	}
 	slices.SortStableFunc(changes, func(x, y inspect.PlacementChange) int { return cmp.Compare(x.Share, y.Share) })
@@ -290,6 +298,17 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 		fixes = append(fixes, fix)
 	}
 	return fixes
+}
+
+// withSteps returns the steps of a change with those of the same change for another cluster.
+func withSteps(steps, others []command.Step) []command.Step {
+	steps = slices.Clone(steps)
+	for _, other := range others {
+		if !slices.ContainsFunc(steps, func(s command.Step) bool { return s.Text == other.Text && slices.Equal(s.Command, other.Command) }) {
+			steps = append(steps, other)
+		}
+	}
+	return steps
 }
 
 func stateBy(v inspect.Verdict) inspect.JobState {

@@ -78,6 +78,26 @@ func firstParts(headline string, parts []string) string {
 	return kept[0]
 }
 
+// closedQueues names the closed queues of clusters whose limits a Job exceeds, "" if there are none.
+func closedQueues(all []inspect.Placement) string {
+	var closed, parts []string
+	places := map[string][]string{}
+	for i := range all {
+		why := all[i].Closed
+		if why == "" {
+			continue
+		}
+		if !slices.Contains(closed, why) {
+			closed = append(closed, why)
+		}
+		places[why] = append(places[why], placeName(&all[i]))
+	}
+	for _, why := range closed {
+		parts = append(parts, strings.Join(places[why], ", ")+": "+why+".")
+	}
+	return strings.Join(parts, " ")
+}
+
 // plain describes why a placement has its verdict, with its amounts.
 func plain(p *inspect.Placement) string {
 	if p.Reason == inspect.SaidByKueue && p.Wait != nil && !p.IsOutdated() {

@@ -42,6 +42,7 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 	if target.IsNew = s.request.origin == nil; !target.IsNew {
 		target.Kind, target.Name = s.request.origin.Kind, s.request.origin.Name
 	}
+	target.IsStep = s.isStep
 	for _, f := range wait.Fixes(target) {
 		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell(), Then: f.Then})
 	}

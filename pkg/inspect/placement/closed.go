@@ -3,6 +3,7 @@ package placement
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -22,9 +23,10 @@ type closure struct {
 // runs in the open queue either, that decides: to open the queue is then the last step of each change.
 func (s *site) close(c *closure, q *kueue.ClusterQueue, format string, arguments ...any) bool {
 	s.condition(inspect.ConditionQueue, inspect.No, "%s", c.state)
-	opens := s.fixesOf(c.wait, q)
 	why := fmt.Sprintf(format, arguments...)
 	open := s.ifOpened(c)
+	s.isStep = s.isStep || open != nil
+	opens := s.fixesOf(c.wait, q)
 	if open == nil {
 		s.Changes = append(s.Changes, opens...)
 		return s.decide(inspect.Never, c.reason, "%s", why)
@@ -32,10 +34,14 @@ func (s *site) close(c *closure, q *kueue.ClusterQueue, format string, arguments
 	conditions, said, saidAt, wait := s.Conditions, s.Said, s.SaidAt, s.Wait
 	*s.Placement = *open
 	s.Said, s.SaidAt, s.Wait, s.Message = said, saidAt, wait, open.Message+"; "+why
+	if s.Reason == inspect.OverLimit {
+		s.Closed = strings.TrimPrefix(open.Closed+"; "+why, "; ")
+	}
 	s.Conditions = slices.Concat(conditions, open.Conditions)
+	// The fixes are alternatives. The best one is the last step.
+	last := stepsOf(opens[:min(1, len(opens))])
 	for i := range s.Changes {
-		// The last step is for this cluster only.
-		s.Changes[i].Stem, s.Changes[i].Then = "", slices.Concat(s.Changes[i].Then, stepsOf(opens))
+		s.Changes[i].Then = slices.Concat(s.Changes[i].Then, last)
 	}
 	return false
 }
@@ -44,6 +50,7 @@ func (s *site) close(c *closure, q *kueue.ClusterQueue, format string, arguments
 // otherwise nil.
 func (s *site) ifOpened(c *closure) *inspect.Placement {
 	opened := *s
+	opened.isStep = true
 	opened.Placement = inspect.NewPlacement(s.Context)
 	for _, step := range c.opened {
 		if !step(&opened) {

@@ -29,6 +29,8 @@ type site struct {
 	// isUntolerated is whether the scheduler says that its Pods do not tolerate taints, so that admission
 	// has added no tolerations.
 	isUntolerated bool
+	// isStep is whether a fix of the queue is a step of a change that has others.
+	isStep bool
 	*inspect.Placement
 	// origins caches managerOrigins.
 	origins sets.Set[string]

@@ -116,13 +116,14 @@ func (s *site) creates(queue *kueue.ClusterQueue) []inspect.PlacementChange {
 	return s.fixesOf(kueue.Wait{Reason: kueue.ReasonLocalQueueMissing}, queue)
 }
 
+// stepsOf returns changes that follow each other as the steps of one change.
 func stepsOf(changes []inspect.PlacementChange) (steps []command.Step) {
 	for _, c := range changes {
 		step := command.Step{Text: c.Message, Command: []string{}}
 		if c.Command != "" {
 			step.Command = command.Words(c.Command)
 		}
-		steps = append(steps, step)
+		steps = append(append(steps, step), c.Then...)
 	}
 	return steps
 }
