@@ -104,3 +104,18 @@ func TestWaitsBehind(t *testing.T) {
 		"kwok-w2 waits behind Workload default/job-head-dcbbb in ClusterQueue cluster-queue, which is StrictFIFO",
 	})
 }
+
+// TestWaitsBehindInvalid checks that a first Workload with invalid requests is corrected like in JM116 about it: in
+// a new Job.
+func TestWaitsBehindInvalid(t *testing.T) {
+	const message = "resources didn't satisfy LimitRange constraints: requests exceed it limits"
+	v := testCase{name: "invalid, and as a fix", code: "JM115", base: recordedHead, edits: heldHeadBy("Misconfigured", message)}.inventory(t)
+	const again = "`, and then delete Job default/head, and create it again"
+	var codes []string
+	for _, f := range judge(t, v, rules.All(), 0) {
+		if strings.HasSuffix(f.Remedy, again) {
+			codes = append(codes, f.Code)
+		}
+	}
+	assert.DeepEqual(t, codes, []string{"JM116", "JM115"})
+}

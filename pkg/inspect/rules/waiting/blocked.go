@@ -66,8 +66,7 @@ func waitsBehindOn(v *view.View, w *waiter, x blockedBehind) view.Sighting {
 		how = "waits with " + x.other + ": same requests, and not enough free quota"
 	case wait.Reason == kueue.ReasonMisconfigured:
 		how = "waits behind " + x.other + ", whose resources are invalid (StrictFIFO)"
-		remedy = command.Say("correct the resources of %s: %s", x.other,
-			kueue.Kubectl(worker, "describe", "Workload", x.Blocker.Workload.Namespace, x.Blocker.Workload.Name))
+		remedy = correctHead(x)
 	}
 	return view.Sighting{
 		Object: view.Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
@@ -77,6 +76,16 @@ func waitsBehindOn(v *view.View, w *waiter, x blockedBehind) view.Sighting {
 		// worker.
 		Cause: strings.Join([]string{"behind", w.Manager.Context, w.Workload.Namespace, w.Workload.Spec.QueueName, j.Kind}, " "),
 	}
+}
+
+// correctHead returns the fix of a first Workload whose requests are invalid, like JM116 about the same Workload.
+func correctHead(x blockedBehind) command.Prose {
+	w, job := x.Blocker.Workload, x.other
+	if strings.HasPrefix(job, "Workload ") {
+		job = "its Job"
+	}
+	describe := kueue.Kubectl(x.Worker.Context, "describe", "Workload", w.Namespace, w.Name)
+	return command.Fix{Text: "correct the resources of " + x.other, Command: describe.Words()}.Again(job).Prose()
 }
 
 func (x *blockedBehind) evidence() []string {
