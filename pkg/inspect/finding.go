@@ -79,8 +79,8 @@ type Finding struct {
 	Clauses map[Ref]string `json:"-"`
 	// AwaitsActor is whether a controller may still solve the problem by itself.
 	AwaitsActor bool `json:"-"`
-	// MayPass is whether this controller is one whose work is unknown, so that the age of the problem does
-	// not show that it has stopped: an answer of an AdmissionCheck may need a person or a day.
+	// MayPass is whether the problem may end without a person at any age, so that the Job waits and is not
+	// blocked: a controller may still answer, retry or connect. An AdmissionCheck may need a day.
 	MayPass bool `json:"-"`
 }
 

@@ -45,8 +45,9 @@ type Sighting struct {
 	Awaits *Awaited
 	// IsStuck is whether the actor of Awaits can take the step only after a person has changed something.
 	IsStuck bool
-	// MayPass is whether a controller whose actions are unknown may still end the problem. It is for
-	// problems without Awaits.
+	// MayPass is whether a controller may still end the problem, at any age: it answers an AdmissionCheck,
+	// retries, or connects to a worker. The Job then waits, and is not blocked. It is for problems without
+	// Awaits.
 	MayPass bool
 	// Jobs are the Jobs that the problem affects.
 	Jobs []*inspect.Job
