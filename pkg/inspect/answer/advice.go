@@ -27,13 +27,13 @@ type Judgment interface {
 
 // Advise gives findings about the quota of one Job the message and the fixes
 // of its answer, so that both agree, and what the Job holds. It changes findings
-// in place. The trace must have its answer.
-func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
+// in place, and returns them without duplicates. The trace must have its answer.
+func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Finding {
 	t := q.Trace
 	q.usePlacements(findings)
 	q.addCost(findings)
 	if !q.isAboutQuota() {
-		return
+		return findings
 	}
 	for i := range findings {
 		f := &findings[i]
@@ -62,17 +62,49 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) {
 			f.Severity = inspect.Warning
 		}
 	}
+	return mergeNever(findings)
 }
 
-// replaceBehind makes a finding about a controller that a Job waits for the error that no cluster can ever run the
-// Job, if that is so. A young one is no error yet.
+// replaceBehind replaces a finding that a Job waits for a controller with the error that the Job fits on no
+// cluster, if it fits on none. A young one is no error yet. The fingerprint does not name the controller: the Job
+// may wait for one on each worker, and that is one problem.
 func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
 	if f.Code != behind || q.Trace.State != inspect.StateBlocked || !q.isAboutPair(f) {
 		return
 	}
-	if *f = j.Never(q.ofOrigin(*f), q.Trace.Message); f.Grace > 0 {
+	own := q.ofOrigin(*f)
+	own.Fingerprint = strings.Join([]string{behind, own.Context, own.Kind}, " ")
+	if *f = j.Never(own, q.Trace.Message); f.Grace > 0 {
 		f.Severity = inspect.Info
 	}
+}
+
+// mergeNever returns findings with those that are the same problem as one, in the place of the first: that Jobs
+// fit on no cluster for the same reason. The most severe one stays, with the Jobs of all.
+func mergeNever(findings []inspect.Finding) []inspect.Finding {
+	merged := findings[:0:0]
+	first := map[string]int{}
+	for i := range findings {
+		f := findings[i]
+		k, isKnown := first[f.Fingerprint]
+		if f.Code != view.NeverAdmitted || !isKnown {
+			first[f.Fingerprint] = len(merged)
+			merged = append(merged, f)
+			continue
+		}
+		one, other := merged[k], f
+		if other.Severity.Compare(one.Severity) < 0 {
+			one, other = other, one
+		}
+		one.Jobs = slices.Clone(one.Jobs)
+		for _, r := range other.Jobs {
+			if !slices.Contains(one.Jobs, r) {
+				one.Jobs = append(one.Jobs, r)
+			}
+		}
+		merged[k] = one
+	}
+	return merged
 }
 
 // ofOrigin returns a finding about a controller that a Job waits for as one about the Job, with what its
@@ -95,9 +127,20 @@ func (q *Question) mayFitByNow() bool {
 	return q.Trace.State == inspect.StateWaiting && slices.ContainsFunc(q.Trace.Placements, isOutdated)
 }
 
-// isAboutQuota reports whether a trace has placements, and a reason that is about quota.
+// isAboutQuota reports whether a trace has placements, and a reason that is about quota, or about a LimitRange.
 func (q *Question) isAboutQuota() bool {
-	return len(q.Trace.Placements) > 0 && q.Trace.Message != "" && isQuotaReason(q.Trace.Reason)
+	return q.Trace.Message != "" && q.isReasonOfRequests(q.Trace.State, q.Trace.Reason)
+}
+
+// isReasonOfRequests reports whether the placements show the reason of an answer, and it is about what the Pods
+// request: quota, or LimitRanges that refuse them on a worker, if no other worker takes the Job.
+func (q *Question) isReasonOfRequests(state inspect.JobState, reason inspect.JobReason) bool {
+	if len(q.Trace.Placements) == 0 || isQuotaReason(reason) {
+		return len(q.Trace.Placements) > 0
+	}
+	isRefused := slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool { return p.Reason == inspect.OutsideLimits })
+	mayFit := slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool { return !p.Manager && p.Verdict != inspect.Never })
+	return state == inspect.StateBlocked && reason == inspect.ReasonSetup && isRefused && !mayFit
 }
 
 // addFixesTo gives a finding the fixes of the answer, if that has any.

@@ -44,7 +44,7 @@ func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, rea
 			}
 		}
 	}
-	advised := slices.Concat(each...)
+	advised := mergeNever(slices.Concat(each...))
 	for _, q := range a.asked {
 		q.linkOrphans(advised)
 	}
@@ -60,7 +60,7 @@ func (a *adviser) advise(f inspect.Finding) []inspect.Finding {
 	default:
 		one := []inspect.Finding{f}
 		if q := a.ask(a.pairs[f.Jobs[0]], &f); q != nil {
-			q.Advise(one, a.judgment)
+			one = q.Advise(one, a.judgment)
 		}
 		return one
 	}
@@ -110,7 +110,7 @@ func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 		i, isKnown := byReason[q.Trace.Message]
 		if !isKnown {
 			own := []inspect.Finding{a.own(f, l.jobs[0])}
-			q.Advise(own, a.judgment)
+			own = q.Advise(own, a.judgment)
 			own[0].Jobs = nil
 			i, split = len(split), append(split, own...)
 			byReason[q.Trace.Message] = i
@@ -139,8 +139,7 @@ func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 	switch one := []inspect.Finding{f}; {
 	case first == nil:
 	case len(rest) == 1:
-		first.Advise(one, a.judgment)
-		f = one[0]
+		f = first.Advise(one, a.judgment)[0]
 	case first.isAboutQuota():
 		first.addFixesTo(&f)
 	}

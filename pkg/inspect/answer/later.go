@@ -129,7 +129,7 @@ func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 	}
 	if f.Code == behind {
 		// The Job fits nowhere, whatever the controller does.
-		return a.State == inspect.StateBlocked && len(q.Trace.Placements) > 0 && isQuotaReason(a.Reason)
+		return a.State == inspect.StateBlocked && q.isReasonOfRequests(a.State, a.Reason)
 	}
 	if a.coversAll && f.Code == neverQueued {
 		return true

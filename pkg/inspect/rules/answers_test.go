@@ -28,7 +28,7 @@ func answersOf(t *testing.T, v *inspect.Inventory, grace time.Duration) []*inspe
 		trace.Findings = judgment.About(trace)
 		q := answer.Question{Inventory: v, Pair: p, Trace: trace, Findings: judgment.All(answer.IsAboutHolder)}
 		answer.Fill(q)
-		q.Advise(trace.Findings, judgment)
+		trace.Findings = q.Advise(trace.Findings, judgment)
 		trace.Findings = slices.DeleteFunc(trace.Findings, func(f inspect.Finding) bool {
 			isAbout := slices.ContainsFunc(p.Jobs(), func(j *inspect.Job) bool { return slices.Contains(f.Jobs, inspect.RefOf(j)) })
 			return !isAbout || len(f.Fixes) == 0

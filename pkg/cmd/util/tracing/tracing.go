@@ -74,7 +74,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 			Findings: slices.Concat(aboutHolders, holders.Findings), Reach: t.Reach,
 		}
 		answer.Fill(q)
-		q.Advise(trace.Findings, judgment)
+		trace.Findings = q.Advise(trace.Findings, judgment)
 	}
 	return found
 }
