@@ -28,8 +28,6 @@ type Wanted struct {
 	Name string
 	// Namespace is the namespace to search on every cluster; "" for all.
 	Namespace string
-	// WithoutQuotas is whether to leave out the free quota if the Job waits.
-	WithoutQuotas bool
 }
 
 // readNamed reads only what concerns Jobs of one name, from every cluster: the Job, its Pods,
@@ -274,7 +272,7 @@ func (r *namedReader) plan(clusters []*inspect.Facts) {
 				continue
 			}
 			r.origins = append(r.origins, j)
-			r.waits = r.waits || j.Waits() && !r.wanted.WithoutQuotas
+			r.waits = r.waits || j.Waits()
 			workloads.Insert(j.WorkloadNames()...)
 			if j.Queue() != "" {
 				queues.Insert(j.Queue())
