@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -48,5 +49,28 @@ func TestRunsWithoutKueue(t *testing.T) {
 			assert.Equal(t, a.State, tt.state)
 			assert.Equal(t, a.Message, tt.message)
 		})
+	}
+}
+
+// TestMisspeltQueue checks that the answer for a Job without a Workload names the queue that its label may mean, and
+// how the Job gets there.
+func TestMisspeltQueue(t *testing.T) {
+	for suspended, want := range map[bool]string{
+		true:  "move Job ml/train to LocalQueue gpus: `kubectl --context hub -n ml label job train --overwrite kueue.x-k8s.io/queue-name=gpus`",
+		false: "recreate Job ml/train in LocalQueue gpus: `kubectl jobs-managedby recreate train -n ml --context hub --managed-by '' --queue gpus`",
+	} {
+		j := &inspect.Job{
+			APIVersion: "batch/v1", Kind: "Job", Context: "hub", Namespace: "ml", Name: "train", UID: "train", ManagedBy: delegation.BuiltIn,
+			Status: delegation.Pending, Suspended: suspended, Marks: &delegation.Marks{Queue: "gpu"},
+		}
+		local, queue := &kueue.LocalQueue{}, &kueue.ClusterQueue{}
+		local.Namespace, local.Name, local.Spec.ClusterQueue, queue.Name = "ml", "gpus", "q", "q"
+		f := &inspect.Facts{Context: "hub", Jobs: []*inspect.Job{j}, Kueue: &inspect.KueueFacts{
+			ListsLocalQueues: true, LocalQueues: []*kueue.LocalQueue{local}, ClusterQueues: []*kueue.ClusterQueue{queue},
+		}}
+		v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{f}, nil)
+		a := (&Question{Inventory: v, Pair: inspect.Pair{Origin: j}, Trace: &inspect.Trace{}}).Answer()
+		assert.Equal(t, a.Message, "LocalQueue ml/gpu does not exist on hub; did you mean gpus?")
+		assert.Equal(t, string(command.Alternatives(a.Fixes)), want)
 	}
 }

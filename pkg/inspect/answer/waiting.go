@@ -10,6 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -190,14 +192,24 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 		}, true
 	}
 	if f.LacksLocalQueue(o.Namespace, o.Queue()) {
-		// Kueue creates a Workload that waits for the queue.
-		a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Message: fmt.Sprintf("LocalQueue %s/%s does not exist on %s.", o.Namespace, o.Queue(), f.Context)}
-		if p := q.atOrigin(inspect.QueueMissing); p != nil {
-			a.Fixes = q.changes([]inspect.Placement{*p})
-		}
-		return a, true
+		return q.withoutQueue(f), true
 	}
 	return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoWorkload, Message: fmt.Sprintf("Kueue on %s has created no Workload for it.", f.Context)}, true
+}
+
+// withoutQueue returns the answer for a Job whose LocalQueue does not exist, with the same fixes as the findings
+// about that. Kueue creates a Workload all the same, which then waits for the queue.
+func (q *Question) withoutQueue(f *inspect.Facts) Answer {
+	o := q.Pair.Origin
+	a := Answer{State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Message: fmt.Sprintf("LocalQueue %s/%s does not exist on %s", o.Namespace, o.Queue(), f.Context)}
+	meant, remedy := advice.ReplaceQueue(view.New(q.Inventory, &view.Shared{}), view.Submission{Pair: q.Pair, Manager: f, WorkloadKnown: true})
+	if meant == "" {
+		a.Message += "."
+	} else {
+		a.Message += fmt.Sprintf("; did you mean %s?", meant)
+	}
+	a.Fixes = remedy.Reached(q.Reach).Fixes()
+	return a
 }
 
 // hasPods reports whether the status of a Job counts Pods.
@@ -205,12 +217,9 @@ func hasPods(j *inspect.Job) bool { return j.Active > 0 || j.Status == delegatio
 
 // withoutClass returns the placement on the origin's cluster if a class that the origin names does
 // not exist there, otherwise nil.
-func (q *Question) withoutClass() *inspect.Placement { return q.atOrigin(inspect.ClassMissing) }
-
-// atOrigin returns the placement on the origin's cluster if it has a reason, otherwise nil.
-func (q *Question) atOrigin(reason inspect.PlacementReason) *inspect.Placement {
+func (q *Question) withoutClass() *inspect.Placement {
 	for i := range q.Trace.Placements {
-		if p := &q.Trace.Placements[i]; p.Context == q.Pair.Origin.Context && p.Cluster == "" && p.Reason == reason {
+		if p := &q.Trace.Placements[i]; p.Context == q.Pair.Origin.Context && p.Cluster == "" && p.Reason == inspect.ClassMissing {
 			return p
 		}
 	}

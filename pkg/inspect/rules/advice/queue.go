@@ -34,13 +34,19 @@ func useQueue(v *view.View, s view.Submission, other string) command.Prose {
 	j := s.Job()
 	isDispatched, _ := v.IsDispatched(s.Manager, j.Namespace, other)
 	name, mayMove := view.Of(j).String(), j.ManagedBy == delegation.MultiKueue || !isDispatched && j.ManagedBy.IsBuiltIn()
+	owner := delegation.MultiKueue
+	if mayMove {
+		owner = j.ManagedBy
+	}
 	switch {
 	case mayMove && j.Suspended:
 		move := command.Say("move %s to LocalQueue %s: %s", name, other, KubectlJob(j, "label").With("--overwrite", delegation.QueueNameLabel+"="+other))
 		return alsoQueue(move, j, other)
-	case CanRecreate(j, delegation.MultiKueue):
+	case CanRecreate(j, owner):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
-		return command.Say("recreate %s in LocalQueue %s: %s", name, other, Recreate(j, delegation.MultiKueue).With("--queue", other))
+		return command.Say("recreate %s in LocalQueue %s: %s", name, other, Recreate(j, owner).With("--queue", other))
+	case owner != delegation.MultiKueue:
+		return command.Say("%s with the label %s=%s: the label can change only while the %s is suspended", CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
 	}
 	return command.Say("%s with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
 		CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
