@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -40,11 +41,17 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
 		util.Report(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
-	isEmpty := list.Total.Jobs == 0 && !o.query.AllNamespaces && o.format.IsTable()
-	if isEmpty && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
-		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
+	if list.Total.Jobs == 0 && o.format.IsTable() {
+		o.noteNamespace(ctx, f)
 	}
 	return util.Incomplete(list.Unchecked)
+}
+
+// noteNamespace says which namespace was read, if not all were.
+func (o *historyOptions) noteNamespace(ctx context.Context, f *fleet.Fleet) {
+	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
+		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
+	}
 }
 
 func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {
