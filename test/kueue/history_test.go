@@ -205,7 +205,7 @@ func TestHistoryOfPreempted(t *testing.T) {
 	kubectlOn(t, management, "-n", ns, "wait", "jobs/urgent", "--for=condition=Complete", "--timeout=10m")
 	// The other one runs again once Kueue has recorded its worker. If a worker gives it quota
 	// before the manager has seen that it lost its quota, Kueue 0.19.2 never does, or never copies
-	// its status: that is JM022 or JM138, and the fix helps.
+	// its status: that is JM022, JM041 or JM138, and the fix helps.
 	noted := "3"
 	if multiKueue.API == "v1beta1" { // It records none.
 		noted = "0"
@@ -217,7 +217,10 @@ func TestHistoryOfPreempted(t *testing.T) {
 		assert.NilError(t, err)
 		return fmt.Sprint(len(strings.Fields(out)))
 	})
-	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: 2, delegation.Complete: 1}), func() string { return fmt.Sprint(statuses(t, ns)) })
+	eventually(t, fmt.Sprint(map[delegation.Status]int{delegation.Running: 2, delegation.Complete: 1}), func() string {
+		applyFixes(t, ns)
+		return fmt.Sprint(statuses(t, ns))
+	})
 	rows := ended(t, ns, 3, []string{worker1, worker2}, "low-1", "low-2")
 	evictions, low := int32(0), 0
 	for _, name := range []string{"low-1", "low-2"} {
@@ -252,7 +255,7 @@ func applyFixes(t *testing.T, ns string) {
 	t.Helper()
 	for _, f := range read[inspect.FindingList](t, "check", "-n", ns, "--grace", "30s").Items {
 		k := slices.IndexFunc(f.Fixes, func(x command.Fix) bool { return changes(x.Command) })
-		if f.Code != "JM022" && f.Code != "JM138" || k < 0 {
+		if !slices.Contains([]string{"JM022", "JM041", "JM138"}, f.Code) || k < 0 {
 			continue
 		}
 		if _, isDone := appliedFixes.LoadOrStore(fmt.Sprint(ns, " ", f.Code, f.Name, f.Since), true); !isDone {

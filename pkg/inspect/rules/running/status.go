@@ -69,6 +69,12 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
 		advice.CheckKueue(v, j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
+	if j.Active > 0 {
+		// The API server refuses the Pod template of a resumed Job while its status counts Pods, and Kueue copies
+		// no status that would end that: seen with Kueue 0.19.2 after a preemption.
+		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
+		sighting.Remedy = command.Say("set status.active of the origin to 0, so that Kueue can resume it: %s; or %s", setNoneActive(j), sighting.Remedy)
+	}
 	for _, d := range differences {
 		if d.Field == "spec.suspend" || strings.HasPrefix(d.Field, "status.") {
 			sighting.Evidence = append(sighting.Evidence, quoteDifference(d, j, mirror))
