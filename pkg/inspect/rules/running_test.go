@@ -349,6 +349,21 @@ spec: {queueName: user-queue, active: true}, status: {clusterName: worker1}}`)},
 	}
 }
 
+// TestStoppedOriginWithPods checks the fix of an origin that Kueue has stopped, but whose status counts Pods: Kueue
+// cannot resume it. A user who suspends a running origin leaves its startTime.
+func TestStoppedOriginWithPods(t *testing.T) {
+	const setNone = "set status.active of the origin to 0, so that Kueue can resume it: "
+	for status, isFixed := range map[string]bool{"{startTime: null, active: 1}": true, "{startTime: null, active: 0}": false, "{active: 1}": false} {
+		rule, _ := rules.ByCode("JM041")
+		c := testCase{name: "stopped, " + status, code: "JM041", base: recordedRunning, edits: []edit{
+			patch("kwok-mgr", "Job/train", "{spec: {suspend: true}, status: "+status+"}"),
+		}}
+		findings := judge(t, c.inventory(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(findings), 1, status)
+		assert.Equal(t, strings.HasPrefix(findings[0].Remedy, setNone+"`kubectl --context kwok-mgr -n default patch job train --subresource=status "), isFixed, findings[0].Remedy)
+	}
+}
+
 // TestRunningMerges checks that a lost worker is one finding with all its
 // Jobs, and that less specific findings are dropped.
 func TestRunningMerges(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 )
 
 // ReplaceQueue returns the remedy for a Job whose LocalQueue does not exist: another one, or the LocalQueue
-// itself. meant is the existing queue of which its name may be a typo, "" if there is none.
+// itself. meant is the existing queue that its name may be a typo of, "" if unknown.
 func ReplaceQueue(v *view.View, s view.Submission) (meant string, remedy command.Prose) {
 	other := existingQueue(v, s)
 	if delegation.NearestName(s.Job().Queue(), []string{other}) != "" {

@@ -69,9 +69,7 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
 		advice.CheckKueue(v, j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
-	if j.Active > 0 {
-		// The API server refuses the Pod template of a resumed Job while its status counts Pods, and Kueue copies
-		// no status that would end that: seen with Kueue 0.19.2 after a preemption.
+	if isHeldByPods(j) {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
 		sighting.Remedy = command.Say("set status.active of the origin to 0, so that Kueue can resume it: %s; or %s", setNoneActive(j), sighting.Remedy)
 	}
@@ -82,6 +80,12 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 	}
 	v.Report(sighting)
 }
+
+// isHeldByPods reports whether Kueue has stopped an origin, and cannot resume it because its status counts Pods. Kueue
+// changes the Pod template when it resumes the Job. From 1.36 on, the API server refuses that while status.active is
+// not 0 (kubernetes: pkg/registry/batch/job/strategy.go). Kueue does not copy the status before (kueue:
+// pkg/controller/jobs/job/job_multikueue_adapter.go).
+func isHeldByPods(j *inspect.Job) bool { return j.Active > 0 && j.StartTime == nil }
 
 // isStale reports whether a field of the status was not copied. Kueue removes the startTime of a Job
 // that it stops.
