@@ -133,6 +133,14 @@ func TestHistoryIncomplete(t *testing.T) {
 	}
 }
 
+// TestHistoryOfUnreadCluster: if no cluster was read, history does not say that no Jobs finished.
+func TestHistoryOfUnreadCluster(t *testing.T) {
+	out, _, code := run(t, "history", "-A", "--context", "kwok-w1", "--from", filepath.Join(recordings, "worker-lost"))
+	assert.Equal(t, code, util.ExitPartial)
+	begins := strings.HasPrefix(out, "No cluster was read, so it is unknown which Jobs finished\nnot checked: context kwok-w1 (")
+	assert.Assert(t, begins, out)
+}
+
 // TestHistoryKinds: MultiKueue's objects of other kinds are known from their Workloads, and are
 // read themselves with --kinds.
 func TestHistoryKinds(t *testing.T) {

@@ -35,6 +35,8 @@ type HistoryList struct {
 	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
+	// IsUnread is whether no cluster could be read.
+	IsUnread bool `json:"-"`
 }
 
 // PastJob is a delegated Job that finished.

@@ -87,6 +87,9 @@ func historyMarkdown(w io.Writer, list *inspect.HistoryList, o TableOptions) err
 
 // HistorySummary returns how many Jobs finished, how long they waited and what they used.
 func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
+	if list.IsUnread {
+		return []string{"No cluster was read, so it is unknown which Jobs finished"}
+	}
 	t := list.Total
 	text := inspect.Count(t.Jobs, "delegated Job") + " finished"
 	if list.Since != nil {

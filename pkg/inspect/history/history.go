@@ -39,6 +39,7 @@ const (
 // List returns the finished Jobs of an inventory, latest first, with sums.
 func List(v *inspect.Inventory, o Options) *inspect.HistoryList {
 	list := inspect.NewHistoryList()
+	list.IsUnread = !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool { return f.Err == nil })
 	if !o.Since.IsZero() {
 		list.Since = &metav1.Time{Time: o.Since.UTC()}
 	}
