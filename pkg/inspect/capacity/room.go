@@ -132,7 +132,12 @@ func (n *Node) most(fr FlavorResource) Amount {
 // IsOrdered reports whether the order of the Line is known: Kueue may order by the usage of LocalQueues first,
 // which it keeps in memory. Within one LocalQueue, priority and age decide.
 func (n *Node) IsOrdered() bool {
-	return !n.Queue.OrdersByUsage() || !slices.ContainsFunc(n.Line, func(c *kueue.Claim) bool { return !c.SharesQueue(n.Line[0].Namespace, n.Line[0].LocalQueue) })
+	return len(n.Line) == 0 || n.IsOrderedWith(n.Line[0].Namespace, n.Line[0].LocalQueue)
+}
+
+// IsOrderedWith reports the same for the Line with one more Workload, of a LocalQueue.
+func (n *Node) IsOrderedWith(namespace, localQueue string) bool {
+	return !n.Queue.OrdersByUsage() || !slices.ContainsFunc(n.Line, func(c *kueue.Claim) bool { return !c.SharesQueue(namespace, localQueue) })
 }
 
 // LastEnd returns when the last Workload that a ClusterQueue has admitted

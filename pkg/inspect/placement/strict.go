@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,11 +10,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// isOrdered reports whether priority and age alone order the queue. Kueue may order by the past usage of
-// LocalQueues first, which does not matter within one.
+// isOrdered reports whether priority and age alone order the queue with the request.
 func (s *site) isOrdered() bool {
-	return !s.queue.Queue.OrdersByUsage() ||
-		!slices.ContainsFunc(s.queue.Line, func(c *kueue.Claim) bool { return !s.sharesQueue(c) })
+	local := cmp.Or(s.local, &kueue.LocalQueue{})
+	return s.queue.IsOrderedWith(local.Namespace, local.Name)
 }
 
 // sharesQueue reports whether a waiting Workload is in the LocalQueue of the request.
