@@ -29,7 +29,7 @@ func (m meanings) explain(t reflect.Type, schema *jsonschema.Schema) error {
 		switch {
 		case text != "":
 		case value == "":
-			text = "There is none."
+			text = "Empty."
 		default:
 			return nil
 		}

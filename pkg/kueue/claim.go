@@ -171,6 +171,7 @@ func (w *ClaimedWorkload) besidesQuota() *Wait {
 	if _, ok := o.besidesQuota(); !ok {
 		return nil
 	}
+	// Waiting adds when Kueue requeues it, and the answer of a check.
 	wait := o.Waiting()
 	// Claims are small.
 	wait.Condition = nil

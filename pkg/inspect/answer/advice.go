@@ -79,8 +79,8 @@ func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
 	}
 }
 
-// mergeNever returns findings with those that are the same problem as one, in the place of the first: that Jobs
-// fit on no cluster for the same reason. The most severe one stays, with the Jobs of all.
+// mergeNever merges findings with one fingerprint that Jobs fit on no cluster: the most severe one stays, in the place
+// of the first, with the Jobs of all.
 func mergeNever(findings []inspect.Finding) []inspect.Finding {
 	merged := findings[:0:0]
 	first := map[string]int{}

@@ -28,9 +28,9 @@ type adviser struct {
 	asked []*Question
 }
 
-// AdviseAll is Advise for the findings of a whole fleet, and returns them. Jobs that wait behind others
-// or for a controller, and fit on no cluster get findings of their own. It leaves out what the user has suppressed. v is an
-// inventory with quotas. reach has the flags with which commands reach the clusters.
+// AdviseAll is Advise for the findings of a whole fleet, and returns them. Jobs that fit on no cluster get
+// findings of their own if they wait behind others or for a controller. It leaves out what the user has suppressed.
+// v is an inventory with quotas. reach has the flags with which commands reach the clusters.
 func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach []string) []inspect.Finding {
 	a := adviser{
 		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,

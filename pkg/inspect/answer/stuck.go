@@ -66,7 +66,7 @@ type Holders struct {
 	Findings    []inspect.Finding
 }
 
-// maxHolders is how many Jobs UnreadHolders returns: those that hold most.
+// maxHolders limits the Jobs that UnreadHolders returns: the largest holders.
 const maxHolders = 3
 
 // UnreadHolders returns the Jobs that hold what a traced Job waits for, and that an inventory lacks: those of

@@ -22,7 +22,7 @@ type paging struct {
 	serves
 	count int
 	ours  string
-	// early is another wanted Workload, the second one; "" if there is none.
+	// early is the second wanted Workload, "" for one only.
 	early string
 	// asked are the requested offsets.
 	asked []string
