@@ -159,11 +159,21 @@ func TestMirrorGone(t *testing.T) {
 		assert.NilError(t, err)
 	}
 	submit(t, "gone", "1", "1h", "served")
+	// Kueue queues the Job again, waits for its mirror, or ends the Workload, depending on which of its controllers on
+	// the worker comes first.
 	runsAgain := false
 	eventually(t, "the mirror is gone", func() string {
 		switch all := found(t, "gone", 5*time.Second); all {
-		case "JM105 error deleted", "JM048 info deleted":
-			runsAgain = all == "JM048 info deleted"
+		case "JM105 error deleted":
+			return "the mirror is gone"
+		case "JM048 info deleted":
+			runsAgain = true
+			return "the mirror is gone"
+		case "JM038 error deleted":
+			reasons, err := kubectl(t.Context(), "", "--context", management, "-n", "gone", "get", "workloads.kueue.x-k8s.io",
+				"-o", `jsonpath={.items[*].status.conditions[?(@.type=="Finished")].reason}`)
+			assert.NilError(t, err)
+			assert.Equal(t, strings.TrimSpace(reasons), "OwnerNotFound")
 			return "the mirror is gone"
 		default:
 			return all
