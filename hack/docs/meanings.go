@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -59,18 +60,27 @@ func (m meanings) read(directory string) error {
 			if !ok || group.Tok != token.CONST {
 				continue
 			}
+			outer := group.Doc
+			if len(group.Specs) > 1 {
+				outer = nil
+			}
 			for _, spec := range group.Specs {
-				m.add(directory, spec)
+				m.add(directory, spec, outer)
 			}
 		}
 	}
 	return nil
 }
 
-// add adds a constant with its doc comment, if it has both a type and a string as its value.
-func (m meanings) add(directory string, spec ast.Spec) {
+// add adds a constant with its doc comment, if it has both a type and a string as its value. outer is the comment of
+// the declaration of a single constant.
+func (m meanings) add(directory string, spec ast.Spec, outer *ast.CommentGroup) {
 	constant, ok := spec.(*ast.ValueSpec)
-	if !ok || constant.Doc == nil || len(constant.Names) != 1 || len(constant.Values) != 1 {
+	if !ok {
+		return
+	}
+	doc := cmp.Or(constant.Doc, outer)
+	if doc == nil || len(constant.Names) != 1 || len(constant.Values) != 1 {
 		return
 	}
 	kind, isNamed := constant.Type.(*ast.Ident)
@@ -86,7 +96,7 @@ func (m meanings) add(directory string, spec ast.Spec) {
 	if m[key] == nil {
 		m[key] = map[string]string{}
 	}
-	m[key][value] = meaning(constant.Names[0].Name, constant.Doc.Text())
+	m[key][value] = meaning(constant.Names[0].Name, doc.Text())
 }
 
 // isField reports whether a sentence begins with a field of the API, such as spec.active.
