@@ -255,7 +255,7 @@ func TestHeldByHolderClock(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "small"},
 			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, AcquireTime: &acquired, RenewTime: &renewed},
 		})
-		assert.Error(t, e, "theirs is dispatching it already, since "+taken.Format(time.RFC3339)+" (for 1m30s, by the clock of the holder), and holds Lease ml/small")
+		assert.Error(t, e, "already dispatched by theirs, since "+taken.Format(time.RFC3339)+" (for 1m30s, by the clock of the holder), with Lease ml/small")
 	}
 }
 

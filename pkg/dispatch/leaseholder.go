@@ -30,7 +30,7 @@ func (e *heldError) Error() string {
 	if e.Within > longestLease {
 		return e.endless() + "; delete the Lease if no dispatch runs"
 	}
-	return fmt.Sprintf("%s is dispatching it already, %s, and holds Lease %s", e.Holder, e.since(), e.Lease)
+	return fmt.Sprintf("already dispatched by %s, %s, with Lease %s", e.Holder, e.since(), e.Lease)
 }
 
 // endless describes a Lease with a longer duration than dispatch writes.

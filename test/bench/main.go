@@ -33,6 +33,8 @@ processors as the plugin. If a goal is not met, the reason is below its table.
 
 The load shows how busy the machine was. If nothing else runs, the API servers and the plugin cause a load of 5 to 7 on
 two processors. If the load was higher, ignore the ratios of times; compare only memory.
+
+The first result of each benchmark:
 `
 
 func main() {

@@ -78,7 +78,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			eventuallyJob(t, management, tt.ns, "train", isReady)
 			refused := dispatchesAhead(t, tt.other, tt.ns, "train")
 			assert.Equal(t, refused.End(), 1, refused.Stderr.String())
-			assert.Assert(t, contains(refused.Stderr.String(), "is dispatching it already", "by the clock of the holder"), refused.Stderr.String())
+			assert.Assert(t, contains(refused.Stderr.String(), "already dispatched by", "by the clock of the holder"), refused.Stderr.String())
 
 			// Every user sees how old objects are, and that a dispatcher holds them.
 			for _, ahead := range []string{tt.one, tt.other} {

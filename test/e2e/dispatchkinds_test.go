@@ -121,7 +121,7 @@ func kindsInterrupted(t *testing.T) {
 	// Another dispatcher is refused meanwhile.
 	other := dispatches(t, ns, "jobsets/long")
 	assert.Equal(t, other.End(), 1)
-	assert.Assert(t, contains(other.Stderr.String(), "jobset "+ns+"/long", "is dispatching it already"), other.Stderr.String())
+	assert.Assert(t, contains(other.Stderr.String(), "jobset "+ns+"/long", "already dispatched by"), other.Stderr.String())
 	d.Signal(syscall.SIGINT)
 	assert.Equal(t, d.End(), 130, d.Stderr.String())
 	// The next dispatch sees what happened meanwhile.

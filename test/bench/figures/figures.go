@@ -88,15 +88,14 @@ func Save(file string, s Section) error {
 // marker precedes the section of each benchmark on the page, with its name.
 const marker = "\n<!-- benchmark: "
 
-// Page writes head and the sections of the named benchmarks to a file. The figures of a benchmark
-// are in NAME.json in dir. A benchmark without that file keeps the section that the page has.
+// Page writes head, the first result of each section, and the sections of the named benchmarks to a file. The
+// figures of a benchmark are in NAME.json in dir. A benchmark without that file keeps the section that the page
+// has.
 func Page(page, head, dir string, names []string) error {
 	sections, err := readSections(page)
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	b.WriteString(head)
 	for _, name := range names {
 		text, err := os.ReadFile(filepath.Join(dir, name+".json"))
 		switch {
@@ -105,16 +104,40 @@ func Page(page, head, dir string, names []string) error {
 			if err := json.Unmarshal(text, &s); err != nil {
 				return err
 			}
-			fmt.Fprintf(&b, "%s%s -->\n", marker, name)
+			var b strings.Builder
 			s.write(&b)
+			sections[name] = b.String()
 		case !os.IsNotExist(err):
 			return err
-		case sections[name] != "":
-			fmt.Fprintf(&b, "%s%s -->\n%s", marker, name, sections[name])
+		}
+	}
+	var b strings.Builder
+	b.WriteString(head + "\n| benchmark | first result | compared with |\n|---|---|---|\n")
+	for _, name := range names {
+		b.WriteString(firstResult(sections[name]))
+	}
+	for _, name := range names {
+		if section := sections[name]; section != "" {
+			fmt.Fprintf(&b, "%s%s -->\n%s", marker, name, section)
 		}
 	}
 	return os.WriteFile(page, []byte(b.String()), 0o644)
 }
+
+// firstResult returns a row with the title of a section and its first figure; "" if it has none.
+func firstResult(section string) string {
+	title, rest, _ := strings.Cut(strings.TrimPrefix(section, "## "), "\n")
+	_, rows, _ := strings.Cut(rest, "|---|---|---|---|---|---|\n")
+	first, _, _ := strings.Cut(rows, "\n")
+	cells := strings.Split(first, " | ")
+	if len(cells) != columns {
+		return ""
+	}
+	return fmt.Sprintf("| %s | %s: %s | %s |\n", title, strings.TrimPrefix(cells[0], "| "), cells[3], cells[2])
+}
+
+// columns is the number of columns of a section's table.
+const columns = 6
 
 // readSections returns the sections of a page by the names of their benchmarks.
 func readSections(page string) (map[string]string, error) {

@@ -19,7 +19,9 @@ func TestPage(t *testing.T) {
 	write := func(title string, files ...string) string {
 		results := t.TempDir()
 		for _, name := range files {
-			text, err := json.Marshal(figures.Section{Title: name + title})
+			text, err := json.Marshal(figures.Section{Title: name + title, Figures: []figures.Figure{
+				{What: name, Baseline: "kubectl: 2 s", Is: 0.5, Unit: "times as long"}, {What: "memory"},
+			}})
 			assert.NilError(t, err)
 			assert.NilError(t, os.WriteFile(filepath.Join(results, name+".json"), text, 0o600))
 		}
@@ -27,9 +29,13 @@ func TestPage(t *testing.T) {
 		text, err := os.ReadFile(page)
 		assert.NilError(t, err)
 		var titles []string
+		summary, _, _ := strings.Cut(string(text), "\n<!--")
 		for line := range strings.Lines(string(text)) {
 			if title, isTitle := strings.CutPrefix(line, "## "); isTitle {
-				titles = append(titles, strings.TrimSpace(title))
+				title = strings.TrimSpace(title)
+				name, _, _ := strings.Cut(title, " ")
+				assert.Assert(t, strings.Contains(summary, "| "+title+" | "+name+": 0.5 times as long | kubectl: 2 s |\n"), summary)
+				titles = append(titles, title)
 			}
 		}
 		return strings.Join(titles, ", ")
