@@ -68,7 +68,11 @@ func (c *Capacity) WorkloadsOf(namespace string) (found []*kueue.Workload, ok bo
 // placements are known.
 func (v *Inventory) ForgetClaims() {
 	for _, f := range v.Clusters {
-		if f.Kueue != nil && f.Kueue.Capacity != nil {
+		if f.Kueue == nil {
+			continue
+		}
+		f.Kueue.Claims, f.Kueue.ListsClaims = nil, false
+		if f.Kueue.Capacity != nil {
 			f.Kueue.Capacity.Claims, f.Kueue.Capacity.ClaimsWithin = nil, nil
 		}
 	}

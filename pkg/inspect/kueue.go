@@ -38,6 +38,10 @@ type KueueFacts struct {
 	RequestedQueues []string
 	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
 	Orders kueue.Orders
+	// Claims are all claims of the cluster, if ListsClaims is set: they came with the Workloads of all
+	// namespaces, and need no request of their own once the Capacity is wanted.
+	Claims      []*kueue.Claim
+	ListsClaims bool
 	// Capacity is what is known about quota; nil if not requested.
 	Capacity *Capacity
 	// Neighbours are what waits in the cluster's queues beyond Facts.Namespace; nil if all

@@ -29,10 +29,10 @@ type Answer struct {
 func (a Answer) String() string { return strings.TrimSuffix(a.Verb+": "+a.Text, ": ") }
 
 // IsNone reports whether the check has not answered.
-func (a Answer) IsNone() bool { return a.Text == "" && a.Verb == checkTexts()[CheckPending] }
+func (a Answer) IsNone() bool { return a.Text == "" && a.Verb == unanswered }
 
 // IsRejection reports whether the check has rejected the Workload.
-func (a Answer) IsRejection() bool { return a.Verb == checkTexts()[CheckRejected] }
+func (a Answer) IsRejection() bool { return a.Verb == rejects }
 
 // For returns the same words for text about several Jobs. name is the Job with this answer.
 func (a Answer) For(name string) string {
@@ -48,11 +48,11 @@ func (w *Workload) Answer(c CheckState) Answer {
 	reset := resetPattern.FindStringSubmatch(c.Message)
 	switch {
 	case c.State != CheckPending, c.Message == "":
-		return Answer{cmp.Or(checkTexts()[c.State], "is "+c.State), c.Message}
+		return Answer{cmp.Or(checkVerb(c.State), "is "+c.State), c.Message}
 	case reset == nil:
 		return Answer{"is pending", c.Message}
 	case reset[1] == CheckPending:
-		return Answer{Verb: checkTexts()[CheckPending]}
+		return Answer{Verb: unanswered}
 	}
 	last := "its last answer was " + reset[1]
 	if evicted := w.Condition(Evicted); evicted != nil {
@@ -63,11 +63,26 @@ func (w *Workload) Answer(c CheckState) Answer {
 	return Answer{"is pending again", last}
 }
 
-// checkTexts returns what the states of an AdmissionCheck mean, in words that follow its name.
-func checkTexts() map[string]string {
-	texts := reasonTexts()
-	return map[string]string{
-		CheckPending: texts[ReasonCheckPending], CheckRetry: texts[ReasonCheckRetry], CheckRejected: texts[ReasonCheckRejected], CheckReady: "is ready",
+// What an AdmissionCheck does, in words that follow its name.
+const (
+	unanswered = "has not answered"
+	retries    = "requests a later attempt"
+	rejects    = "rejects it"
+)
+
+// checkVerb returns what a state of an AdmissionCheck means, in words that follow its name; "" if it is unknown.
+func checkVerb(state string) string {
+	switch state {
+	case CheckPending:
+		return unanswered
+	case CheckRetry:
+		return retries
+	case CheckRejected:
+		return rejects
+	case CheckReady:
+		return "is ready"
+	default:
+		return ""
 	}
 }
 

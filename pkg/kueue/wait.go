@@ -339,7 +339,7 @@ func reasonTexts() map[WaitReason]string {
 		ReasonPreempting: "waits until Kueue has preempted others", ReasonPodsNotReady: "waits until the Pods of admitted Workloads are ready",
 		ReasonAdmissionGated: "admission is gated", ReasonPreemptionGated: "waits for permission to preempt others",
 		ReasonBackoff: "waits until Kueue queues it again", ReasonPreempted: "preempted by another Workload", ReasonEvicted: "evicted",
-		ReasonCheckPending: "has not answered", ReasonCheckRetry: "requests a later attempt", ReasonCheckRejected: "rejects it",
+		ReasonCheckPending: unanswered, ReasonCheckRetry: retries, ReasonCheckRejected: rejects,
 		ReasonTopologyPending: "waits for its topology assignment", ReasonNoTopologyDomain: "no topology domain fits its Pods",
 		ReasonOverLimit: "needs more than the limit", ReasonNoMatchingFlavor: "no flavor matches its Pods",
 		ReasonLocalQueueMissing: "its LocalQueue does not exist", ReasonLocalQueueStopped: "its LocalQueue is stopped",

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/lru"
 )
 
 // Waiting reads why a Workload does not run, from its spec and the conditions and checks in
@@ -229,9 +230,32 @@ func (c *Claim) IsQueuedIn(q *LocalQueue) bool {
 	return !IsStopped(q.Spec.StopPolicy) && wait.Reason != ReasonAdmissionGated && wait.Reason != ReasonOnHold
 }
 
-// quotaWait reads the reason and message of QuotaReserved=False. Since 0.19 the reason
-// decides, and the message gives the amounts. Otherwise the message decides.
+// quotaWaits are the latest results of readQuotaWait, by quotaWords: where thousands of Workloads wait, few
+// have a message of their own, and each is read several times.
+//
+//nolint:gochecknoglobals // It is a cache with its own lock.
+var quotaWaits = lru.New(1 << 10)
+
+// quotaWords are the reason and message of a condition QuotaReserved.
+type quotaWords struct{ reason, message string }
+
+// quotaWait reads the reason and message of QuotaReserved=False. Callers must not change the slices of the
+// result, which others share.
 func quotaWait(reason, message string) Wait {
+	words := quotaWords{reason, message}
+	if known, ok := quotaWaits.Get(words); ok {
+		if wait, ok := known.(Wait); ok {
+			return wait
+		}
+	}
+	wait := readQuotaWait(reason, message)
+	quotaWaits.Add(words, wait)
+	return wait
+}
+
+// readQuotaWait reads the reason and message of QuotaReserved=False. Since 0.19 the reason
+// decides, and the message gives the amounts. Otherwise the message decides.
+func readQuotaWait(reason, message string) Wait {
 	wait := Wait{Reason: ReasonUnknown, Message: message, Lacks: Lacks(message)}
 	queueReason, queue := queueFault(message)
 	wait.Queue = queue

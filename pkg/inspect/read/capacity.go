@@ -88,6 +88,10 @@ func (r *factReader) readQuotas(ctx context.Context, c *inspect.Capacity, within
 // readClaims reads the Workloads within a namespace, or in all, in one pass: the claims of all, and
 // the whole Workloads of the requested namespaces.
 func (r *factReader) readClaims(ctx context.Context, c *inspect.Capacity, within string) {
+	if k := r.known; k != nil && k.ListsClaims {
+		c.Claims, c.Workloads = k.Claims, k.Workloads
+		return
+	}
 	share := newSharer()
 	keep := func(o *kueue.ClaimedWorkload) {
 		if place := &o.Metadata; !c.Requested.Has(place.Namespace) {

@@ -29,6 +29,8 @@ type factReader struct {
 	version string
 	// waiting are the names of Workloads whose positions in queues are wanted.
 	waiting []string
+	// known is what an earlier reading found, nil if there was none.
+	known *inspect.KueueFacts
 	// isWhole is whether everything is read, and not only objects related to certain Jobs.
 	isWhole bool
 	// podWarnings are the warnings about the start of Pods, by UID. Only the request for warnings
@@ -240,19 +242,30 @@ func (r *factReader) readWorkloads(ctx context.Context, namespace, jobUID string
 	})
 }
 
-// readAllWorkloads reads the Workloads of a namespace.
+// readAllWorkloads reads the Workloads of a namespace or, with their claims, of all.
 func (r *factReader) readAllWorkloads(ctx context.Context, namespace string) {
 	k, share := r.facts.Kueue, newSharer()
+	resource := r.resource("workloads")
+	if r.cluster.IsWatched() {
+		// Other readers share the same Workloads, so they must not be modified.
+		readList(ctx, r, inspect.PartWorkloads, resource, namespace, &k.Workloads)
+		return
+	}
 	r.read(inspect.PartWorkloads, func() error {
-		return listObjects(ctx, r.cluster, r.resource("workloads"), namespace, metav1.ListOptions{}, func(w *kueue.Workload) {
+		err := listObjects(ctx, r.cluster, resource, namespace, metav1.ListOptions{}, func(o *listedWorkload) {
+			share.workload(&o.Workload)
+			w := o.Workload
+			claim := o.claimed().Claim()
 			r.store(func() {
-				// In a watch, other readers share the same Workload, so it must not be modified.
-				if !r.cluster.IsWatched() {
-					share.workload(w)
+				k.Workloads = append(k.Workloads, &w)
+				if claim != nil && namespace == metav1.NamespaceAll {
+					share.claim(claim)
+					k.Claims = append(k.Claims, claim)
 				}
-				k.Workloads = append(k.Workloads, w)
 			})
 		})
+		r.store(func() { k.ListsClaims = err == nil && namespace == metav1.NamespaceAll })
+		return err
 	})
 }
 

@@ -180,6 +180,11 @@ func (w *Want) isWhole() bool { return w.Jobs != nil && w.Jobs.isWhole }
 func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) {
 	r := openKueue(ctx, c, facts)
 	r.isWhole = w.isWhole()
+	if w.Known != nil {
+		if before := w.Known.Facts(c.Context); before != nil {
+			r.known = before.Kueue
+		}
+	}
 	if w.Evidence && w.Jobs != nil {
 		r.readEvidence(ctx, w.Jobs.namespace(c), w.known(c.Context), w.Pods)
 	}

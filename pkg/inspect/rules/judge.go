@@ -194,9 +194,11 @@ func progressGrace(r Rule, grace, age, period time.Duration) time.Duration {
 // worstFirst returns sightings by severity, and then by age.
 func worstFirst(r Rule, sightings []view.Sighting) []view.Sighting {
 	severity := func(s view.Sighting) inspect.Severity { return cmp.Or(s.Severity, r.Severity) }
-	return slices.SortedStableFunc(slices.Values(sightings), func(a, b view.Sighting) int {
+	sorted := slices.Clone(sightings)
+	slices.SortStableFunc(sorted, func(a, b view.Sighting) int {
 		return cmp.Or(severity(a).Compare(severity(b)), a.Since.Compare(b.Since))
 	})
+	return sorted
 }
 
 // young turns sightings within their grace period into findings. Older findings may have the same cause.
@@ -309,9 +311,15 @@ func dropCovered(found []candidate) []candidate {
 		code  string
 		about view.Object
 	}
-	covered := sets.New[coverage]()
+	covered, codes := sets.New[coverage](), sets.New[string]()
+	for _, f := range found {
+		codes.Insert(f.Code)
+	}
 	for _, f := range found {
 		for _, code := range slices.Concat(f.rule.Covers, f.covers) {
+			if !codes.Has(code) {
+				continue
+			}
 			for about := range f.about() {
 				covered.Insert(coverage{code, about})
 			}
