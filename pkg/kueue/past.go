@@ -1,6 +1,7 @@
 package kueue
 
 import (
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,9 +22,23 @@ const (
 	// FailedToStart: Kueue could not start the Job, which still exists and has not finished (kueue:
 	// pkg/controller/jobframework/reconciler.go).
 	FailedToStart = "FailedToStart"
+	// OutOfSync: a mirror does not match its Workload (JM036).
+	OutOfSync = "OutOfSync"
 	// SliceReplaced: an elastic Job changed its size, and another Workload followed.
 	SliceReplaced = "WorkloadSliceReplaced"
+	// jobFinished is Succeeded or Failed in old versions of Kueue.
+	jobFinished = "JobFinished"
 )
+
+// GivenUp returns the condition Finished if Kueue finished the Workload although its Job had not ended. Kueue
+// never offers such a Workload again, so its Job does not run. It returns nil for any other Workload.
+func (w *Workload) GivenUp() *metav1.Condition {
+	c := w.Condition(Finished)
+	if !w.Is(Finished) || slices.Contains([]string{"", FinishedSucceeded, FinishedFailed, jobFinished, SliceReplaced}, c.Reason) {
+		return nil
+	}
+	return c
+}
 
 // Past is what a Workload records about a finished Job. Only this part is
 // kept, because there may be many Workloads.

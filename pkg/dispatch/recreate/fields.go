@@ -170,7 +170,7 @@ func (r *Replacement) warnOfWork() {
 	if end != nil {
 		r.warn("The %s is %s: the new one runs its Pods again, from the start.", r.kind().Kind, object.StatusOf(r.kind(), r.stored))
 	}
-	if how := describeRunning(r.kind(), r.stored); how != "" {
+	if how := describeRunning(r.stored, r.options); how != "" {
 		r.warn("The %s %s: it is deleted with its Pods, and their work is lost.", r.kind().Kind, how)
 	}
 	mirror := r.marks()[delegation.MirrorAnnotation]

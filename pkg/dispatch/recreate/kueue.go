@@ -75,11 +75,21 @@ func workloadsOf(ctx context.Context, c *fleet.Cluster, o *unstructured.Unstruct
 	return nil, nil
 }
 
+// isGivenUp reports whether Kueue has finished the Workload although the object has not ended.
+func (s Submitted) isGivenUp() bool {
+	var typed kueue.Workload
+	return s.Workload != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, &typed) == nil && typed.GivenUp() != nil
+}
+
 // runningOn returns the Workload with which MultiKueue runs an object on a worker, and that
-// cluster; nil if there is none. Kueue keeps the finished Workloads of earlier sizes.
+// cluster; nil if there is none, or if Kueue has given the object up. Kueue keeps the finished Workloads
+// of earlier sizes.
 func runningOn(workloads []workload) (on *unstructured.Unstructured, cluster string) {
 	isOpen := func(w workload) bool { return !w.typed.Is(kueue.Finished) }
 	hasOpen := slices.ContainsFunc(workloads, isOpen)
+	if !hasOpen && slices.ContainsFunc(workloads, func(w workload) bool { return w.typed.GivenUp() != nil }) {
+		return nil, ""
+	}
 	for _, w := range workloads {
 		if cluster := w.typed.ChosenCluster(); cluster != "" && isOpen(w) == hasOpen {
 			return w.stored, cluster

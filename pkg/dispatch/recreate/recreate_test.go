@@ -176,6 +176,8 @@ func stored(job *unstructured.Unstructured) *unstructured.Unstructured {
 func TestReplacementRefuses(t *testing.T) {
 	const runner = "example.com/runner"
 	complete := edit{"status", `yaml:{conditions: [{type: Complete, status: "True"}]}`}
+	givenUp := fromText(t, workloadOf)
+	dispatchtest.Set(t, givenUp, "status", `yaml:{conditions: [{type: Finished, status: "True", reason: OwnerNotFound}]}`)
 	for _, tt := range []struct {
 		name      string
 		job       []edit
@@ -211,6 +213,16 @@ func TestReplacementRefuses(t *testing.T) {
 			[]edit{{"status", "yaml:{active: 3}"}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}},
 			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Unread: errors.New("forbidden")}},
 			"or deactivate its Workload, because Kueue would undo", true,
+		},
+		{
+			"Pods of a mirror that was deleted",
+			[]edit{{"status", "yaml:{active: 3}"}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}, {"spec.managedBy", string(delegation.MultiKueue)}},
+			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Workload: givenUp}}, "", false,
+		},
+		{
+			"own Pods, without their Workload",
+			[]edit{{"status", "yaml:{active: 3}"}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}, {"spec.managedBy", nil}},
+			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Workload: givenUp}}, "3 Pods are active", true,
 		},
 		{"Pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "still being stopped", true},
 		{"started", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}}, recreate.Options{ManagedBy: runner}, "is running since 2026-03-01T10:00:00Z", true},

@@ -106,7 +106,7 @@ func refuseControlled(old *unstructured.Unstructured, o Options) (reason string,
 }
 
 func refuseRunning(old *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
-	how := describeRunning(o.Kind, old)
+	how := describeRunning(old, o)
 	if how == "" {
 		return "", ""
 	}
@@ -130,13 +130,15 @@ func deactivate(context string, workload *unstructured.Unstructured) command.Pro
 	return command.Say("deactivate its Workload: %s", kueue.Patch(context, "Workload", workload.GetNamespace(), workload.GetName(), false, "spec", "active"))
 }
 
-// describeRunning describes how an object runs; "" if it does not.
-func describeRunning(k delegation.Kind, o *unstructured.Unstructured) string {
-	s := object.StateOf(k, o)
-	terminating, _ := content.At(o, "status", "terminating").(int64)
+// describeRunning describes how an object runs; "" if it does not. If Kueue has given an object of MultiKueue
+// up, the status is the last copy of a mirror that MultiKueue has deleted.
+func describeRunning(old *unstructured.Unstructured, o Options) string {
+	k := o.Kind
+	s := object.StateOf(k, old)
+	terminating, _ := content.At(old, "status", "terminating").(int64)
 	started := k.Started(s)
 	switch {
-	case object.HasFinished(k, o):
+	case object.HasFinished(k, old), object.OwnerOf(k, old) == delegation.MultiKueue && o.Submitted.isGivenUp():
 		return ""
 	case s.Active == 1:
 		return "is running: 1 Pod is active"
@@ -146,7 +148,7 @@ func describeRunning(k delegation.Kind, o *unstructured.Unstructured) string {
 		return "is running: its Pods are still being stopped"
 	case !started.IsZero() && !s.Suspend:
 		return "is running since " + started.UTC().Format("2006-01-02T15:04:05Z")
-	case !k.IsJob() && object.StatusOf(k, o) == delegation.Running:
+	case !k.IsJob() && object.StatusOf(k, old) == delegation.Running:
 		return "is running"
 	}
 	return ""

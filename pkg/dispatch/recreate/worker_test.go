@@ -28,6 +28,9 @@ func TestRefusesToDeleteOnWorkers(t *testing.T) {
 		elastic = "yaml:{kueue.x-k8s.io/elastic-job: 'true'}"
 		onPast  = `{conditions: [{type: Finished, status: "True"}], clusterName: worker1}`
 	)
+	because := func(reason string) string {
+		return `{conditions: [{type: Finished, status: "True", reason: ` + reason + `}], clusterName: worker1}`
+	}
 	for name, tt := range map[string]struct {
 		annotations any
 		name        func(name, uid string) string
@@ -49,8 +52,14 @@ func TestRefusesToDeleteOnWorkers(t *testing.T) {
 			annotations: "yaml:{kueue.x-k8s.io/prebuilt-workload-name: mine}",
 			name:        func(string, string) string { return "mine" }, status: `{clusterName: worker1}`,
 		},
-		"ended there": {name: plain, status: onPast},
-		"queued":      {name: plain, status: `{}`, isFree: true},
+		"ended there":               {name: plain, status: onPast},
+		"succeeded there":           {name: plain, status: because("Succeeded")},
+		"failed there":              {name: plain, status: because("Failed")},
+		"its mirror was deleted":    {name: plain, status: because("OwnerNotFound"), isFree: true},
+		"its mirror was changed":    {name: plain, status: because("OutOfSync"), isFree: true},
+		"Kueue could not start it":  {name: plain, status: because("FailedToStart"), isFree: true},
+		"the last size was deleted": {annotations: elastic, name: sized("3"), status: because("OwnerNotFound"), earlier: because("WorkloadSliceReplaced"), isFree: true},
+		"queued":                    {name: plain, status: `{}`, isFree: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := dispatchtest.NewServer(t)

@@ -26,19 +26,13 @@ func finishedEarly() view.Rule {
 				if s.Workload == nil || !s.Job().IsOpen() {
 					continue
 				}
-				if c := s.Workload.Condition(kueue.Finished); view.IsTrue(c) && isGivenUp(c.Reason) {
+				// JM036 and JM038 report their own reasons.
+				if c := s.Workload.GivenUp(); c != nil && c.Reason != kueue.OutOfSync && c.Reason != kueue.OwnerNotFound {
 					v.Report(describeGivenUp(s, c))
 				}
 			}
 		},
 	}
-}
-
-// isGivenUp reports whether Kueue finished a Workload although its Job has
-// not ended, for a reason that no other rule reports (JM036 and JM038 have
-// rules).
-func isGivenUp(reason string) bool {
-	return !slices.Contains([]string{"", "Succeeded", "Failed", "JobFinished", "WorkloadSliceReplaced", "OutOfSync", "OwnerNotFound"}, reason)
 }
 
 func describeGivenUp(s view.Submission, c *metav1.Condition) view.Sighting {

@@ -50,7 +50,7 @@ func stopReason(s view.Submission) (why string, since time.Time, evidence string
 		return why, c.LastTransitionTime.Time, quote.WorkloadCondition(s.Manager, w, c)
 	}
 	switch {
-	case view.IsTrue(finished) && (finished.Reason == finishedOutOfSync || finished.Reason == finishedOwnerless):
+	case view.IsTrue(finished) && (finished.Reason == kueue.OutOfSync || finished.Reason == kueue.OwnerNotFound):
 		return "", since, ""
 	case view.IsTrue(finished):
 		return because("its Workload has finished ("+finished.Reason+")", finished)

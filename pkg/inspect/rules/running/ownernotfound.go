@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 func ownerNotFound() view.Rule {
@@ -18,7 +19,7 @@ func ownerNotFound() view.Rule {
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				if finished := finishedFor(s.Workload, finishedOwnerless); finished != nil && onlyFinished(v, s) {
+				if finished := finishedFor(s.Workload, kueue.OwnerNotFound); finished != nil && onlyFinished(v, s) {
 					v.Report(describeOwnerless(s, finished))
 				}
 			}

@@ -20,9 +20,7 @@ import (
 // apis/kueue/v1beta2/workload_types.go,
 // pkg/controller/admissionchecks/multikueue/workload.go).
 const (
-	finishedOutOfSync = "OutOfSync"
-	finishedOwnerless = "OwnerNotFound"
-	retriedOutOfSync  = "is out of sync with its user job"
+	retriedOutOfSync = "is out of sync with its user job"
 )
 
 func outOfSync() view.Rule {
@@ -34,7 +32,7 @@ func outOfSync() view.Rule {
 		Covers: []string{"JM037", "JM045", "JM046"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				switch c := finishedFor(s.Workload, finishedOutOfSync); {
+				switch c := finishedFor(s.Workload, kueue.OutOfSync); {
 				case c != nil && onlyFinished(v, s):
 					j := s.Job()
 					v.Report(view.Sighting{
@@ -75,7 +73,7 @@ func outOfSyncCopies(v *view.View, s view.Submission) []view.Copy {
 		copies = v.Copies(s)
 	}
 	for _, c := range copies {
-		if finishedFor(c.Workload, finishedOutOfSync) != nil {
+		if finishedFor(c.Workload, kueue.OutOfSync) != nil {
 			found = append(found, c)
 		}
 	}
@@ -98,7 +96,7 @@ func reportOutOfSync(v *view.View, s view.Submission) {
 			quote.Plural(j), delegation.MultiKueueOriginLabel, s.Manager.Context),
 	}
 	for _, c := range copies {
-		finished := finishedFor(c.Workload, finishedOutOfSync)
+		finished := finishedFor(c.Workload, kueue.OutOfSync)
 		sighting.Cause = "out of sync " + c.Worker.Context
 		sighting.Since = v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time)
 		sighting.Message = fmt.Sprintf("something on %s (%s) changed its mirror, so Kueue there ended its Workload", c.Cluster, c.Worker.Context)
@@ -242,7 +240,7 @@ func deleteLeftMirror(s view.Submission, c view.Copy) command.Command {
 
 func describeStaleCopy(v *view.View, s view.Submission, c view.Copy) view.Sighting {
 	j := s.Job()
-	finished := finishedFor(c.Workload, finishedOutOfSync)
+	finished := finishedFor(c.Workload, kueue.OutOfSync)
 	since := view.Latest(s.Check.LastTransitionTime.Time, v.On(j.Context, c.Worker.Context, finished.LastTransitionTime.Time))
 	return view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: since,
