@@ -74,7 +74,7 @@ func TestRecreate(t *testing.T) {
 		"it waits": {func(*inspect.Job) {}, quoted(recreate + multikueue + " --queue LOCALQUEUE"), quoted(recreate + "''")},
 		"in a queue": {
 			func(j *inspect.Job) { j.Marks = &delegation.Marks{Queue: "user-queue"} },
-			quoted(recreate + multikueue), quoted(recreate + "''"),
+			quoted(recreate + multikueue), quoted(recreate + "'' --queue ''"),
 		},
 		"it runs": {
 			func(j *inspect.Job) { j.Status = delegation.Running },

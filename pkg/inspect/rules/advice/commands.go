@@ -80,25 +80,37 @@ func CanRecreate(j *inspect.Job, owner delegation.Owner) bool {
 // Recreate returns the command that deletes a Job and creates it again for another owner. The
 // command has --force if it would refuse the Job: because it runs, is dispatched, or belongs
 // to another object.
-func Recreate(j *inspect.Job, owner delegation.Owner) command.Command {
-	return RecreateIn(j, owner, QueuePlaceholder)
+func Recreate(v *view.View, j *inspect.Job, owner delegation.Owner) command.Command {
+	return RecreateIn(v, j, owner, QueuePlaceholder)
 }
 
 // RecreateIn is Recreate for a Job that gets a queue, if it has none and MultiKueue is to
 // manage it.
-func RecreateIn(j *inspect.Job, owner delegation.Owner, queue string) command.Command {
+func RecreateIn(v *view.View, j *inspect.Job, owner delegation.Owner, queue string) command.Command {
 	name := string(owner)
 	if owner.IsBuiltIn() {
 		name = ""
 	}
 	c := Plugin("recreate", j).With("--managed-by", name)
-	if owner == delegation.MultiKueue && j.Queue() == "" {
+	switch {
+	case owner == delegation.MultiKueue && j.Queue() == "":
 		c = c.With("--queue", queue)
+	case mustLeaveQueue(v, j, owner):
+		c = c.With("--queue", "")
 	}
 	if isAtWork(j) || j.Controller != nil || !j.Status.IsFinished() && !j.Pinned().IsZero() {
 		c = c.With("--force")
 	}
 	return c
+}
+
+// mustLeaveQueue reports whether a Job must leave its queue for an owner: MultiKueue rejects Jobs of other owners
+// in its queues, and a Job that is dispatched by hand needs no queue.
+func mustLeaveQueue(v *view.View, j *inspect.Job, owner delegation.Owner) bool {
+	if j.Queue() == "" || owner == delegation.MultiKueue {
+		return false
+	}
+	return owner == delegation.Dispatch || v.IsInMultiKueue(j)
 }
 
 // isAtWork reports whether a Job visibly runs on its own cluster.

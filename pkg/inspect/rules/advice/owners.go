@@ -5,6 +5,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
 // RemoveTTL returns the command that removes a Job's TTL.
@@ -23,30 +24,30 @@ func CanChangeOwner(j *inspect.Job) bool {
 
 // Disown returns how to have a Job run by its built-in controller. It depends on the kind
 // whether managedBy can be removed.
-func Disown(j *inspect.Job) command.Prose {
+func Disown(v *view.View, j *inspect.Job) command.Prose {
 	row := j.Row()
 	change := SetField(j, row.ManagedBy, nil).Prose()
 	switch {
 	case !CanChangeOwner(j):
-		return Recreation(j, delegation.BuiltIn)
+		return Recreation(v, j, delegation.BuiltIn)
 	case row.Discovered:
-		return command.Say("%s; if that is refused, %s", change, Recreation(j, delegation.BuiltIn))
+		return command.Say("%s; if that is refused, %s", change, Recreation(v, j, delegation.BuiltIn))
 	}
 	return change
 }
 
 // GiveTo returns how to give a Job to an owner.
-func GiveTo(j *inspect.Job, owner delegation.Owner) command.Prose {
+func GiveTo(v *view.View, j *inspect.Job, owner delegation.Owner) command.Prose {
 	row := j.Row()
 	change := SetField(j, row.ManagedBy, string(owner)).Prose()
 	switch {
 	case !CanChangeOwner(j):
-		return Recreation(j, owner)
+		return Recreation(v, j, owner)
 	case row.Change == delegation.WhileSet && !j.ManagedBy.IsBuiltIn():
 		// One value cannot be replaced by another, but by none.
 		return command.Say("%s, and then %s", SetField(j, row.ManagedBy, nil), change)
 	case row.Discovered:
-		return command.Say("%s; if that is refused, %s", change, Recreation(j, owner))
+		return command.Say("%s; if that is refused, %s", change, Recreation(v, j, owner))
 	}
 	return change
 }
@@ -60,9 +61,9 @@ func ControllerOf(j *inspect.Job) *inspect.Job {
 	return &inspect.Job{Context: j.Context, APIVersion: c.APIVersion, Kind: c.Kind, Namespace: j.Namespace, Name: c.Name}
 }
 
-// AlsoOwner adds to a remedy that gives a Job another owner how to change what creates the Job, if
+// alsoOwner adds to a remedy that gives a Job another owner how to change what creates the Job, if
 // something does: it would repeat the old one.
-func AlsoOwner(remedy command.Prose, j *inspect.Job, owner delegation.Owner) command.Prose {
+func alsoOwner(remedy command.Prose, j *inspect.Job, owner delegation.Owner) command.Prose {
 	var value any
 	if !owner.IsBuiltIn() {
 		value = string(owner)
@@ -95,11 +96,13 @@ func alsoInTemplate(remedy command.Prose, j *inspect.Job, value any, field func(
 
 // Recreation returns how to recreate a Job for another owner, if the owner of its kind cannot
 // change.
-func Recreation(j *inspect.Job, owner delegation.Owner) command.Prose {
+func Recreation(v *view.View, j *inspect.Job, owner delegation.Owner) command.Prose {
 	field := quote.OwnerField(j.Row())
 	switch {
 	case CanRecreate(j, owner):
-		return AlsoOwner(Recreate(j, owner).Prose(), j, owner)
+		return alsoOwner(Recreate(v, j, owner).Prose(), j, owner)
+	case owner.IsBuiltIn() && mustLeaveQueue(v, j, owner):
+		return command.Say("%s without %s and without the label %s", CreateAgain(j), field, delegation.QueueNameLabel)
 	case owner.IsBuiltIn():
 		return command.Say("%s without %s", CreateAgain(j), field)
 	}

@@ -44,7 +44,7 @@ func useQueue(v *view.View, s view.Submission, other string) command.Prose {
 		return alsoQueue(move, j, other)
 	case CanRecreate(j, owner):
 		// Kueue gives a Job to MultiKueue only when the Job is created.
-		return command.Say("recreate %s in LocalQueue %s: %s", name, other, Recreate(j, owner).With("--queue", other))
+		return command.Say("recreate %s in LocalQueue %s: %s", name, other, Recreate(v, j, owner).With("--queue", other))
 	case owner != delegation.MultiKueue:
 		return command.Say("%s with the label %s=%s: the label can change only while the %s is suspended", CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
 	}

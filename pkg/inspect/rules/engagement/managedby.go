@@ -52,10 +52,10 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	if j.ManagedBy.IsBuiltIn() {
 		s.Message = "it will never run: managedBy " + quote.OwnerValue(j) + ", and MultiKueue rejected it"
 	}
-	give := advice.GiveTo(j, delegation.MultiKueue)
+	give := advice.GiveTo(v, j, delegation.MultiKueue)
 	if r.workload.Spec.QueueName != "" && advice.CanRecreate(j, delegation.MultiKueue) && j.Controller == nil && !advice.CanChangeOwner(j) {
 		// The label of the queue may have been removed since.
-		give = advice.RecreateIn(j, delegation.MultiKueue, r.workload.Spec.QueueName).Prose()
+		give = advice.RecreateIn(v, j, delegation.MultiKueue, r.workload.Spec.QueueName).Prose()
 	}
 	if advice.CanChangeOwner(j) {
 		give += ", and then " + r.recreateCommand().Prose()
@@ -140,7 +140,7 @@ func reportToBeRejected(v *view.View) {
 				continue
 			}
 			if w := workloads[len(workloads)-1]; w.IsActive() && rejectedBy(v, f, w) == nil && !w.Is(kueue.Finished) {
-				v.Report(toBeRejected(f, j, w))
+				v.Report(toBeRejected(v, f, j, w))
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func mayBeRejected(j *inspect.Job) bool {
 	return j.Queue() != "" && j.ManagedBy != delegation.MultiKueue && j.IsOpen()
 }
 
-func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) view.Sighting {
+func toBeRejected(v *view.View, f *inspect.Facts, j *inspect.Job, w *kueue.Workload) view.Sighting {
 	s := view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
 		Message: fmt.Sprintf("its queue uses MultiKueue, which will reject it: managedBy is not %s", delegation.MultiKueue),
@@ -164,7 +164,7 @@ func toBeRejected(f *inspect.Facts, j *inspect.Job, w *kueue.Workload) view.Sigh
 			fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check", f.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue()),
 			quote.Owner(j),
 		},
-		Remedy: giveOrLeave(j, advice.GiveTo(j, delegation.MultiKueue)),
+		Remedy: giveOrLeave(j, advice.GiveTo(v, j, delegation.MultiKueue)),
 	}
 	if j.ManagedBy.IsBuiltIn() {
 		s.Message = "it will never run: its queue uses MultiKueue, but managedBy " + quote.OwnerValue(j)

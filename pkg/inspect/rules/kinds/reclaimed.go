@@ -52,7 +52,7 @@ func (r *reclaimedMirror) sighting(v *view.View) view.Sighting {
 		Evidence: []string{
 			ownerNotSet(o), r.proof, quote.State(m), quote.State(o),
 		},
-		Remedy: command.Say("to run it only on %s, delete the mirror: %s; or to run it elsewhere, delegate it again: %s", o.Context, advice.DeleteJob(m), advice.GiveTo(o, r.owner())),
+		Remedy: command.Say("to run it only on %s, delete the mirror: %s; or to run it elsewhere, delegate it again: %s", o.Context, advice.DeleteJob(m), advice.GiveTo(v, o, r.owner())),
 	}
 	if view.IsLiveJob(o) {
 		s.Message = fmt.Sprintf("it runs twice: no longer managed by %s, it runs on %s, and its mirror on %s still runs", r.owner(), o.Context, m.Context)
@@ -82,7 +82,7 @@ func writtenWithoutField() view.Rule {
 					continue
 				}
 				reported[r.origin] = true
-				s := sightingOfVersion(r.origin, as)
+				s := sightingOfVersion(v, r.origin, as)
 				s.Evidence = append(s.Evidence, r.proof, quote.State(r.mirror))
 				s.Jobs = append(s.Jobs, r.mirror)
 				v.Report(s)
@@ -114,7 +114,7 @@ func versionWithoutField(j *inspect.Job) string {
 
 // sightingOfVersion returns the sighting of an object that was written through a
 // version without managedBy.
-func sightingOfVersion(j *inspect.Job, version string) view.Sighting {
+func sightingOfVersion(v *view.View, j *inspect.Job, version string) view.Sighting {
 	row := j.Row()
 	return view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: view.Latest(view.TimeOf(j.SpecWrittenAt), j.CreationTimestamp.Time),
@@ -123,7 +123,7 @@ func sightingOfVersion(j *inspect.Job, version string) view.Sighting {
 			fmt.Sprintf("%s: metadata.managedFields of %s has apiVersion %s", j.Context, view.Of(j).String(), version),
 			ownerNotSet(j), quote.State(j),
 		},
-		Remedy: command.Say("write it through %s, and then %s", row.Resource.GroupVersion(), advice.GiveTo(j, delegation.MultiKueue)),
+		Remedy: command.Say("write it through %s, and then %s", row.Resource.GroupVersion(), advice.GiveTo(v, j, delegation.MultiKueue)),
 	}
 }
 
@@ -134,7 +134,7 @@ func reportQueuedVersion(v *view.View, submission view.Submission, version strin
 	if is, _ := v.IsDispatched(submission.Manager, j.Namespace, j.Queue()); !is {
 		return
 	}
-	s := sightingOfVersion(j, version)
+	s := sightingOfVersion(v, j, version)
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: label %s of %s is %s, whose ClusterQueue has a MultiKueue check",
 		j.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue()))
 	if w := submission.Workload; w != nil && !w.IsActive() {

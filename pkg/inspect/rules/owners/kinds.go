@@ -23,14 +23,14 @@ func ownerRefused() view.Rule {
 			for _, p := range v.Pairs() {
 				j := p.Origin
 				if row := j.Row(); !j.ManagedBy.IsBuiltIn() && !row.Allows(j.ManagedBy) && j.IsOpen() {
-					v.Report(refusedOwner(j, row))
+					v.Report(refusedOwner(v, j, row))
 				}
 			}
 		},
 	}
 }
 
-func refusedOwner(j *inspect.Job, row delegation.Kind) view.Sighting {
+func refusedOwner(v *view.View, j *inspect.Job, row delegation.Kind) view.Sighting {
 	var allowed []string
 	for _, owner := range row.Allowed {
 		allowed = append(allowed, string(owner))
@@ -40,7 +40,7 @@ func refusedOwner(j *inspect.Job, row delegation.Kind) view.Sighting {
 		Message:  fmt.Sprintf("%s of a %s must be %s, but is %s", quote.OwnerField(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
 		Evidence: []string{quote.Owner(j), quote.State(j)},
 		Remedy: command.Say("for MultiKueue: %s; or for its own controller: %s; check that the webhook of %s is installed: %s",
-			advice.GiveTo(j, delegation.MultiKueue), advice.Disown(j), quote.Plural(j), command.Kubectl(j.Context, "", "get", "validatingwebhookconfigurations")),
+			advice.GiveTo(v, j, delegation.MultiKueue), advice.Disown(v, j), quote.Plural(j), command.Kubectl(j.Context, "", "get", "validatingwebhookconfigurations")),
 	}
 	if j.Status == delegation.Unclaimed {
 		s.Severity, s.Evidence = inspect.Error, []string{quote.NeverWritten(j)}
@@ -60,7 +60,7 @@ func ownerWithoutDomain() view.Rule {
 					continue
 				}
 				if !j.Row().Discovered {
-					v.Report(noDomain(j))
+					v.Report(noDomain(v, j))
 				}
 			}
 		},
@@ -79,11 +79,11 @@ func ownerByPart(j *inspect.Job, known sets.Set[delegation.Owner]) delegation.Ow
 	return ""
 }
 
-func noDomain(j *inspect.Job) view.Sighting {
+func noDomain(v *view.View, j *inspect.Job) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " of " + j.Kind + " on " + j.Context,
 		Message:  fmt.Sprintf("owner %s is not a complete controller name (domain/name)", j.ManagedBy),
 		Evidence: []string{quote.Owner(j), quote.State(j)},
-		Remedy:   command.Say("use the complete owner name; or if no controller has the name %s, %s", j.ManagedBy, advice.Disown(j)),
+		Remedy:   command.Say("use the complete owner name; or if no controller has the name %s, %s", j.ManagedBy, advice.Disown(v, j)),
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
@@ -46,18 +45,9 @@ func ownerMistyped() view.Rule {
 					Object: view.Of(j), Covers: covers, Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy),
 					Message:  fmt.Sprintf("unknown owner %s; did you mean %s?", j.ManagedBy, meant),
 					Evidence: []string{quote.NeverWritten(j), fmt.Sprintf("it is %s %s, %s", how, meant, evidence)},
-					Remedy:   correctOwner(j, meant),
+					Remedy:   advice.GiveTo(v, j, meant),
 				})
 			}
 		},
 	}
-}
-
-// correctOwner returns how to correct the owner of a Job. A Job that is dispatched by hand needs no queue,
-// and MultiKueue would reject it in one of its own.
-func correctOwner(j *inspect.Job, meant delegation.Owner) command.Prose {
-	if meant != delegation.Dispatch || j.Queue() == "" || advice.CanChangeOwner(j) || !advice.CanRecreate(j, meant) {
-		return advice.GiveTo(j, meant)
-	}
-	return advice.AlsoOwner(advice.Recreate(j, meant).With("--queue", "").Prose(), j, meant)
 }

@@ -64,7 +64,7 @@ func ownerIgnores() view.Rule {
 					continue
 				}
 				if known.Has(j.ManagedBy) || served[j.ManagedBy] != nil {
-					v.Report(describeIgnored(j, known.Has(j.ManagedBy), served[j.ManagedBy]))
+					v.Report(describeIgnored(v, j, known.Has(j.ManagedBy), served[j.ManagedBy]))
 				}
 			}
 		},
@@ -78,23 +78,23 @@ func isHeldBy(j *inspect.Job) bool {
 	return slices.ContainsFunc(j.Finalizers, func(f string) bool { return strings.HasPrefix(f, domain+"/") })
 }
 
-func describeIgnored(j *inspect.Job, isKnown bool, served sets.Set[string]) view.Sighting {
+func describeIgnored(v *view.View, j *inspect.Job, isKnown bool, served sets.Set[string]) view.Sighting {
 	s := view.Sighting{
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 		Message:  fmt.Sprintf("%s has not picked it up", j.ManagedBy),
 		Evidence: []string{quote.NeverWritten(j)},
-		Remedy:   command.Say("check that controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, advice.Disown(j)),
+		Remedy:   command.Say("check that controller %s runs and watches namespace %s of %s; or %s", j.ManagedBy, j.Namespace, j.Context, advice.Disown(v, j)),
 	}
 	switch kinds := servesOnly(j.ManagedBy); {
 	case j.ManagedBy == delegation.Dispatch && !advice.CanDispatch(j.Row()):
 		s.Message = fmt.Sprintf("it waits to be dispatched, but dispatch does not support %s", quote.Plural(j))
-		s.Remedy = advice.Disown(j)
+		s.Remedy = advice.Disown(v, j)
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "waits to be dispatched"
-		s.Remedy = command.Say("%s; or %s", advice.DispatchTo(j, "CONTEXT", j.Namespace), advice.Disown(j))
+		s.Remedy = command.Say("%s; or %s", advice.DispatchTo(j, "CONTEXT", j.Namespace), advice.Disown(v, j))
 	case kinds != "":
 		s.Message = fmt.Sprintf("%s is the controller of %s, and ignores %s", j.ManagedBy, kinds, quote.Plural(j))
-		s.Remedy = advice.Disown(j)
+		s.Remedy = advice.Disown(v, j)
 	case !isKnown:
 		// The owner serves other Jobs, and may have its own queue.
 		s.Severity = inspect.Warning

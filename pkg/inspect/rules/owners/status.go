@@ -142,14 +142,14 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 		Remedy: command.Say("%s; until then, read the status of the mirror: %s", copyStatusFix(v, origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
 	}
 	explainCheckLost(v, p, mirror, &s)
-	explainDecrease(origin, mirror, &s)
+	explainDecrease(v, origin, mirror, &s)
 	v.Report(s)
 }
 
 // explainDecrease makes a sighting about a mirror one about a counter that the API server lets only
 // grow (kubernetes: pkg/apis/batch/validation, validateJobStatusUpdate). MultiKueue copies the
 // counters of a mirror as they are, also of one that was started again.
-func explainDecrease(origin, mirror *inspect.Job, s *view.Sighting) {
+func explainDecrease(v *view.View, origin, mirror *inspect.Job, s *view.Sighting) {
 	if origin.ManagedBy != delegation.MultiKueue || !origin.Row().IsJob() {
 		return
 	}
@@ -163,7 +163,7 @@ func explainDecrease(origin, mirror *inspect.Job, s *view.Sighting) {
 		s.Awaits, s.Cause = nil, ""
 		s.Message = fmt.Sprintf("MultiKueue cannot copy its status from %s: status.%s would decrease from %d to %d, which the API server of %s rejects", mirror.Context, c.field, c.origin, c.mirror, origin.Context)
 		s.Remedy = command.Say("read the status of the mirror instead: %s; or create the Job again, which starts it from scratch: %s",
-			advice.KubectlJob(mirror, "get"), advice.Recreation(origin, origin.ManagedBy))
+			advice.KubectlJob(mirror, "get"), advice.Recreation(v, origin, origin.ManagedBy))
 		return
 	}
 }

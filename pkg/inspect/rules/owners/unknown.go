@@ -46,7 +46,7 @@ func reportUnknownOwner(v *view.View, j *inspect.Job) {
 		Object: view.Of(j), Since: j.CreationTimestamp.Time,
 		Message:  fmt.Sprintf("no sign of controller %s", j.ManagedBy),
 		Evidence: []string{quote.NeverWritten(j)},
-		Remedy:   command.Say("install the controller %s on %s; or %s", j.ManagedBy, j.Context, advice.Disown(j)),
+		Remedy:   command.Say("install the controller %s on %s; or %s", j.ManagedBy, j.Context, advice.Disown(v, j)),
 		Jobs:     []*inspect.Job{j}, Cause: string(j.ManagedBy) + " on " + j.Context,
 	}
 	if j.Row().Discovered {

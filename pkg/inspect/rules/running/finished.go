@@ -28,14 +28,14 @@ func finishedEarly() view.Rule {
 				}
 				// JM036 and JM038 report their own reasons.
 				if c := s.Workload.GivenUp(); c != nil && c.Reason != kueue.OutOfSync && c.Reason != kueue.OwnerNotFound {
-					v.Report(describeGivenUp(s, c))
+					v.Report(describeGivenUp(v, s, c))
 				}
 			}
 		},
 	}
 }
 
-func describeGivenUp(s view.Submission, c *metav1.Condition) view.Sighting {
+func describeGivenUp(v *view.View, s view.Submission, c *metav1.Condition) view.Sighting {
 	j := s.Job()
 	sighting := view.Sighting{
 		// Finished is final, so there is no grace period.
@@ -52,7 +52,7 @@ func describeGivenUp(s view.Submission, c *metav1.Condition) view.Sighting {
 	for _, field := range fields {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: %s had %s before Kueue picked the %s up", s.Manager.Context, view.OfWorkload(s.Manager, s.Workload).String(), field, j.Kind))
 	}
-	sighting.Remedy = command.Say("create the %s again without %s: %s", j.Kind, strings.Join(fields, ", "), advice.Recreation(j, j.ManagedBy))
+	sighting.Remedy = command.Say("create the %s again without %s: %s", j.Kind, strings.Join(fields, ", "), advice.Recreation(v, j, j.ManagedBy))
 	return sighting
 }
 

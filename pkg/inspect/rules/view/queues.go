@@ -55,6 +55,17 @@ func (v *View) WorkersWithoutQueue(manager *inspect.Facts, namespace, localQueue
 	return workers
 }
 
+// IsInMultiKueue reports whether a Job is in a LocalQueue that certainly gives its Jobs to MultiKueue. Only
+// remedies depend on it, so it notes no parts: a finding does not need them.
+func (v *View) IsInMultiKueue(j *inspect.Job) bool {
+	f, ok := v.Facts(j.Context)
+	if !ok || f.Kueue == nil || j.Queue() == "" {
+		return false
+	}
+	queue := f.Lookup().Route(j.Namespace, j.Queue()).Cluster.Object
+	return queue != nil && f.Lookup().MultiKueue(queue).Object != nil
+}
+
 // lookup finds queues and checks of a cluster, and notes the parts that the rule reads.
 func (v *View) lookup(f *inspect.Facts) kueue.Lookup {
 	l := f.Lookup()
