@@ -2,6 +2,7 @@ package delegation
 
 import (
 	"cmp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -52,9 +53,10 @@ const (
 	// before the mirror is created.
 	TargetAnnotation = "jobmanagedby.github.io/target"
 	// CancelledAnnotation is on origins that cancel has ended, if their status cannot express
-	// that, or if the mirror remains. Its value is the origin's UID, followed by a suffix if the
-	// mirror remains.
+	// that, or if the mirror remains. Its value is that of CancelledMark.
 	CancelledAnnotation = "jobmanagedby.github.io/cancelled"
+	// abandonedSuffix follows the origin's UID in CancelledAnnotation if the mirror remains.
+	abandonedSuffix = "/abandon-mirror"
 )
 
 // Marks are the facts about an object's copies in its labels and annotations. Most objects have
@@ -79,6 +81,8 @@ type Marks struct {
 	// Origin is the place in OriginAnnotation, without a UID. Mirror is the place in
 	// MirrorAnnotation. Both are zero if the annotation is malformed.
 	Origin, Mirror Place
+	// Cancelled is the value of CancelledAnnotation, for ReadCancelledMark.
+	Cancelled string
 	// BadOrigin and BadMirror are the values of malformed annotations. Any user may have written
 	// them, so they may contain anything.
 	BadOrigin, BadMirror string
@@ -96,6 +100,7 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 		Stopping:         annotations[StoppingAnnotation] == "true",
 		RayGeneration:    annotations[RayGenerationAnnotation],
 		OriginUID:        labels[OriginUIDLabel],
+		Cancelled:        annotations[CancelledAnnotation],
 
 		MultiKueueOriginUID: uidOf(annotations[MultiKueueOriginUIDAnnotation]),
 	}
@@ -111,10 +116,26 @@ func MarksOf(labels, annotations map[string]string) *Marks {
 func IsMark(key string) bool {
 	switch key {
 	case MultiKueueOriginLabel, MultiKueueOriginUIDAnnotation, PrebuiltWorkload, QueueNameLabel, PriorityClassLabel, PodGroupLabel, ElasticMark,
-		StoppingAnnotation, RayGenerationAnnotation, OriginUIDLabel, OriginAnnotation, MirrorAnnotation:
+		StoppingAnnotation, RayGenerationAnnotation, OriginUIDLabel, OriginAnnotation, MirrorAnnotation, CancelledAnnotation:
 		return true
 	}
 	return false
+}
+
+// CancelledMark returns the value of CancelledAnnotation for an origin with a UID.
+func CancelledMark(uid string, leavesMirror bool) string {
+	if leavesMirror {
+		return uid + abandonedSuffix
+	}
+	return uid
+}
+
+// ReadCancelledMark reports whether a value of CancelledAnnotation says that cancel has ended the origin with a
+// UID, and whether cancel has left its mirror. A value that was copied from another origin does not count.
+func ReadCancelledMark(value, uid string) (isCancelled, leavesMirror bool) {
+	of, leavesMirror := strings.CutSuffix(value, abandonedSuffix)
+	isCancelled = of != "" && of == uid
+	return isCancelled, isCancelled && leavesMirror
 }
 
 // nameOf returns a value if it is a valid name of an object, otherwise "".

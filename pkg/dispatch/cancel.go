@@ -293,7 +293,7 @@ func (x *cancellation) markAbandoned(ctx context.Context, origin *unstructured.U
 	if !x.Abandon || leavesMirror(origin) {
 		return origin, nil
 	}
-	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: x.ref.UID + abandonedSuffix}), x.dryRun...)
+	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: delegation.CancelledMark(x.ref.UID, true)}), x.dryRun...)
 }
 
 // markCancelled annotates an origin of a kind that never ends as cancelled, and removes its
@@ -304,7 +304,7 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 	}
 	marks := map[string]any{delegation.MirrorAnnotation: nil}
 	if !isCancelled(origin) {
-		marks[delegation.CancelledAnnotation] = x.ref.UID
+		marks[delegation.CancelledAnnotation] = delegation.CancelledMark(x.ref.UID, false)
 	}
 	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks), x.dryRun...)
 }

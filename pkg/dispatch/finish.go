@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -152,20 +151,16 @@ func (t *task) cancelled(ctx context.Context, origin *unstructured.Unstructured)
 	return live != nil && live.GetUID() == t.UID && isCancelled(live), nil
 }
 
-// abandonedSuffix follows the origin's UID in delegation.CancelledAnnotation if the mirror
-// remains.
-const abandonedSuffix = "/abandon-mirror"
-
-// isCancelled reports whether cancel has annotated this origin. An annotation that was copied
-// from another origin does not count.
+// isCancelled reports whether cancel has annotated this origin.
 func isCancelled(origin *unstructured.Unstructured) bool {
-	mark := origin.GetAnnotations()[delegation.CancelledAnnotation]
-	return mark != "" && strings.TrimSuffix(mark, abandonedSuffix) == string(origin.GetUID())
+	is, _ := delegation.ReadCancelledMark(origin.GetAnnotations()[delegation.CancelledAnnotation], string(origin.GetUID()))
+	return is
 }
 
 // leavesMirror reports whether cancel has ended this origin and left its mirror.
 func leavesMirror(origin *unstructured.Unstructured) bool {
-	return isCancelled(origin) && strings.HasSuffix(origin.GetAnnotations()[delegation.CancelledAnnotation], abandonedSuffix)
+	_, leaves := delegation.ReadCancelledMark(origin.GetAnnotations()[delegation.CancelledAnnotation], string(origin.GetUID()))
+	return leaves
 }
 
 // originCancelled ends the task of a cancelled origin, and deletes its mirror unless cancel left

@@ -324,6 +324,15 @@ func (j *Job) Pinned() delegation.Place {
 	return j.Marks.Mirror
 }
 
+// LeavesMirror reports whether cancel has ended an origin and left its mirror.
+func (j *Job) LeavesMirror() bool {
+	if j.Marks == nil {
+		return false
+	}
+	_, leaves := delegation.ReadCancelledMark(j.Marks.Cancelled, j.UID)
+	return leaves
+}
+
 // IsElastic reports whether an object may change its size while it runs.
 func (j *Job) IsElastic() bool { return j.Marks != nil && j.Marks.Elastic }
 

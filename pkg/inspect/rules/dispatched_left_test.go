@@ -77,6 +77,9 @@ func keptCases() []testCase {
 	return []testCase{
 		{name: "its holder is gone", code: "JM204", fires: true, edits: []edit{addDispatched(ended), over, expired}},
 		{name: "there is no Lease any more", code: "JM204", fires: true, edits: []edit{addDispatched(ended), over, noLeases()}},
+		{name: "cancel has left its mirror", code: "JM204", fires: true, edits: []edit{
+			addDispatched(failed), over, released, patch("kwok-mgr", "Job/other", `{metadata: {annotations: {jobmanagedby.github.io/cancelled: `+otherUID+`/abandon-mirror}}}`),
+		}},
 		{name: "failed", code: "JM204", fires: true, edits: []edit{addDispatched(failed), addCopy("kwok-w1", "mirror-of-other", "", failed), released}},
 		{name: "only its mirror shows it", code: "JM204", fires: true, edits: []edit{
 			addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ended), over, expired,

@@ -58,9 +58,9 @@ func reportKept(v *view.View, x unattendedOrigin) {
 		return
 	}
 	remedy := command.Say("delete the mirror: %s", advice.DeleteJob(m))
-	if o.Pinned().UID == m.UID && m.Row().IsJob() {
+	if o.Pinned().UID == m.UID && m.Row().IsJob() && !o.LeavesMirror() {
 		// Not every other kind has a TTL field. dispatch finds only the mirror
-		// that a finished origin names.
+		// that a finished origin names, and leaves it if cancel did.
 		remedy = command.Say("dispatch it again, which sets the TTL of the mirror: %s; or delete the mirror now: %s", x.resumeCommand(v), advice.DeleteJob(m))
 	}
 	field := strings.Join(m.Row().TTL(), ".")
