@@ -2,6 +2,8 @@ package delegation
 
 import (
 	"time"
+
+	"k8s.io/utils/ptr"
 )
 
 // Status is the state of an object in one word.
@@ -38,6 +40,13 @@ func Statuses() []Status {
 
 // IsFinished reports whether the status is Complete or Failed.
 func (s Status) IsFinished() bool { return s == Complete || s == Failed }
+
+// MaySucceededDecrease reports whether the API server lets the counter of succeeded Pods of a Job decrease: that
+// of an Indexed Job whose completions equal its parallelism, which can be scaled down (kubernetes:
+// RejectDecreasingSucceededCounter in pkg/registry/batch/job/strategy.go). Other counters only grow.
+func MaySucceededDecrease(isIndexed bool, completions, parallelism *int32) bool {
+	return isIndexed && ptr.Equal(completions, parallelism)
+}
 
 // Condition has the used parts of a status condition.
 type Condition struct {

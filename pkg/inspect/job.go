@@ -44,6 +44,8 @@ type Job struct {
 	Completions *int32 `json:"completions"`
 	// Parallelism is how many Pods may run at once.
 	Parallelism *int32 `json:"parallelism"`
+	// Indexed is whether each Pod of a Job has an index.
+	Indexed bool `json:"-"`
 	// Succeeded is how many Pods succeeded.
 	Succeeded int32 `json:"succeeded"`
 	// Failed is how many Pods failed.

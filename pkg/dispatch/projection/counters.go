@@ -5,6 +5,8 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/utils/ptr"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // count sets the counters of Pods. None is negative (1), a finished Job has no active Pods (11,
@@ -25,7 +27,7 @@ func (d *draft) count() {
 		s.Terminating = ptr.To(max(*s.Terminating, 0))
 	}
 	s.Failed = d.neverDecreased("failed", d.origin.Status.Failed, s.Failed)
-	if !elastic(d.origin) {
+	if !mayScaleDown(d.origin) {
 		s.Succeeded = d.neverDecreased("succeeded", d.origin.Status.Succeeded, s.Succeeded)
 	}
 }
@@ -46,7 +48,7 @@ func (d *draft) indexes() {
 	if completed.cut {
 		// The mirror also counts indexes that the origin does not have.
 		s.Succeeded = completed.set.count()
-		if !elastic(d.origin) {
+		if !mayScaleDown(d.origin) {
 			s.Succeeded = max(s.Succeeded, d.origin.Status.Succeeded)
 		}
 	}
@@ -109,10 +111,9 @@ func indexed(job *batchv1.Job) bool {
 	return ptr.Deref(job.Spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion
 }
 
-// elastic reports whether a Job can be scaled down, which decreases its succeeded counter
-// (kubernetes: RejectDecreasingSucceededCounter in strategy.go).
-func elastic(job *batchv1.Job) bool {
-	return indexed(job) && ptr.Equal(job.Spec.Completions, job.Spec.Parallelism)
+// mayScaleDown reports whether a Job can be scaled down, which decreases its succeeded counter.
+func mayScaleDown(job *batchv1.Job) bool {
+	return delegation.MaySucceededDecrease(indexed(job), job.Spec.Completions, job.Spec.Parallelism)
 }
 
 // clamp limits a counter to the range from zero to limit. Nil means unknown.

@@ -35,6 +35,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		Namespace: o.Namespace, Name: o.Name, UID: string(o.UID),
 		ManagedBy: kind.OwnerOf(ptr.Deref(o.Spec.ManagedBy, "")), NamesBuiltIn: kind.NamesBuiltIn(ptr.Deref(o.Spec.ManagedBy, "")),
 		Completions: o.Spec.Completions, Parallelism: o.Spec.Parallelism,
+		Indexed:   ptr.Deref(o.Spec.CompletionMode, batchv1.NonIndexedCompletion) == batchv1.IndexedCompletion,
 		Succeeded: o.Status.Succeeded, Failed: o.Status.Failed, Active: o.Status.Active, Ready: o.Status.Ready,
 		StartTime: o.Status.StartTime, CompletionTime: o.Status.CompletionTime,
 		CreationTimestamp: o.CreationTimestamp,

@@ -106,8 +106,9 @@ func jobsAlone() map[string]string {
 // casesOfJobs are cases of other rules that apply only to Jobs, and why.
 func casesOfJobs() map[string]string {
 	return map[string]string{
-		"JM049 Pods exist since then":    "only the counters of a Job show its Pods",
-		"JM056 MultiKueue uses it again": "the start time of other kinds may change",
+		"JM049 Pods exist since then":     "only the counters of a Job show its Pods",
+		"JM104 a counter cannot decrease": "the API server validates the status of Jobs alone",
+		"JM056 MultiKueue uses it again":  "the start time of other kinds may change",
 	}
 }
 

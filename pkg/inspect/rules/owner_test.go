@@ -64,6 +64,9 @@ func unclaimedCases() []testCase {
 	}
 	return []testCase{
 		{name: "never dispatched", code: "JM101", base: "running", fires: true, edits: []edit{dispatched("")}},
+		{name: "its controller serves others, and its queue is MultiKueue's", code: "JM101", base: "running", fires: true, edits: []edit{
+			addOwned(runner, "newer", newerUID, "", started), addOwned(runner, "other", otherUID, "labels: {kueue.x-k8s.io/queue-name: user-queue}", ""),
+		}},
 		{name: "the controller of another kind", code: "JM101", base: "running", fires: true, edits: []edit{
 			addOwned("ray.io/kuberay-operator", "other", otherUID, "", ""),
 		}},
@@ -144,6 +147,7 @@ func staleCases() []testCase {
 		{name: "MultiKueue has stopped to copy", code: "JM104", base: "running", fires: true, edits: []edit{
 			behind, writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30"),
 		}},
+		{name: "a counter cannot decrease", code: "JM104", base: "running", fires: true, edits: decreased("failed: 2")},
 		{name: "dispatched, and not copied", code: "JM104", base: "running", fires: true, edits: []edit{
 			addDispatched(""), addCopy("kwok-w1", "mirror-of-other", "", started),
 		}},
@@ -271,12 +275,30 @@ func writerCases() []testCase {
 // TestCounterWouldDecrease checks that a status with a smaller counter is reported as one that can
 // never be copied, and not as one to wait for.
 func TestCounterWouldDecrease(t *testing.T) {
-	c := testCase{base: "running", edits: []edit{
-		patch("kwok-mgr", "Job/train", `{status: {failed: 2, ready: 0}}`), writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30"),
-	}}
-	rule, _ := rules.ByCode("JM104")
-	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
-	assert.Equal(t, len(found), 1)
-	assert.Assert(t, strings.Contains(found[0].Message, "status.failed would decrease from 2 to 0"), found[0].Message)
-	assert.Assert(t, !found[0].AwaitsActor)
+	indexed := patch("kwok-mgr", "Job/train", `{spec: {completionMode: Indexed}}`)
+	larger := patch("kwok-mgr", "Job/train", `{spec: {completions: 3}}`)
+	for name, tt := range map[string]struct {
+		edits []edit
+		// want is the counter that would decrease, "" if the status is only late.
+		want string
+	}{
+		"failed":                    {decreased("failed: 2"), "status.failed would decrease from 2 to 0"},
+		"succeeded":                 {decreased("succeeded: 1"), "status.succeeded would decrease from 1 to 0"},
+		"failed of a scalable Job":  {append(decreased("failed: 2"), indexed), "status.failed would decrease from 2 to 0"},
+		"succeeded of one":          {append(decreased("succeeded: 1"), indexed), ""},
+		"succeeded of a larger one": {append(decreased("succeeded: 1"), indexed, larger), "status.succeeded would decrease from 1 to 0"},
+	} {
+		c := testCase{base: "running", edits: tt.edits}
+		rule, _ := rules.ByCode("JM104")
+		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1, name)
+		assert.Assert(t, strings.Contains(found[0].Message, tt.want), "%s: %s", name, found[0].Message)
+		assert.Equal(t, strings.Contains(found[0].Message, "cannot"), tt.want != "", name)
+		assert.Equal(t, found[0].AwaitsActor, tt.want == "", name)
+	}
+}
+
+// decreased returns the edits of the recording "running" after which the origin counts more Pods than its mirror.
+func decreased(counter string) []edit {
+	return []edit{patch("kwok-mgr", "Job/train", `{status: {`+counter+`, ready: 0}}`), writtenAt("kwok-mgr", "20"), writtenAt("kwok-w1", "30")}
 }

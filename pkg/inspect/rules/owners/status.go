@@ -142,28 +142,32 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 		Remedy: command.Say("%s; until then, read the status of the mirror: %s", copyStatusFix(v, origin, mirror, awaited), advice.KubectlJob(mirror, "get")),
 	}
 	explainCheckLost(v, p, mirror, &s)
-	explainDecrease(v, origin, mirror, &s)
+	explainDecrease(origin, mirror, &s)
 	v.Report(s)
 }
 
 // explainDecrease makes a sighting about a mirror one about a counter that the API server lets only
 // grow (kubernetes: pkg/apis/batch/validation, validateJobStatusUpdate). MultiKueue copies the
-// counters of a mirror as they are, also of one that was started again.
-func explainDecrease(v *view.View, origin, mirror *inspect.Job, s *view.Sighting) {
+// counters of a mirror as they are, also of one that was started again. A counter that may decrease is only
+// late.
+func explainDecrease(origin, mirror *inspect.Job, s *view.Sighting) {
 	if origin.ManagedBy != delegation.MultiKueue || !origin.Row().IsJob() {
 		return
 	}
 	for _, c := range []struct {
 		field          string
 		origin, mirror int32
-	}{{"failed", origin.Failed, mirror.Failed}, {"succeeded", origin.Succeeded, mirror.Succeeded}} {
-		if c.mirror >= c.origin {
+		mayDecrease    bool
+	}{
+		{"failed", origin.Failed, mirror.Failed, false},
+		{"succeeded", origin.Succeeded, mirror.Succeeded, delegation.MaySucceededDecrease(origin.Indexed, origin.Completions, origin.Parallelism)},
+	} {
+		if c.mirror >= c.origin || c.mayDecrease {
 			continue
 		}
 		s.Awaits, s.Cause = nil, ""
 		s.Message = fmt.Sprintf("MultiKueue cannot copy its status from %s: status.%s would decrease from %d to %d, which the API server of %s rejects", mirror.Context, c.field, c.origin, c.mirror, origin.Context)
-		s.Remedy = command.Say("read the status of the mirror instead: %s; or create the Job again, which starts it from scratch: %s",
-			advice.KubectlJob(mirror, "get"), advice.Recreation(v, origin, origin.ManagedBy))
+		s.Remedy = command.Say("read the status of the mirror instead: %s; or to start from scratch, %s", advice.KubectlJob(mirror, "get"), advice.CreateAgain(origin))
 		return
 	}
 }
