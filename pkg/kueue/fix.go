@@ -76,8 +76,13 @@ type ClusterWait struct {
 // one cluster has to take the Job.
 func Fixes(all []ClusterWait) []command.Fix {
 	all = slices.Clone(all)
+	var lacks []Lack
+	for i := range all {
+		lacks = append(lacks, all[i].Wait.Lacks...)
+	}
+	compare := compareSizes(lacks)
 	slices.SortStableFunc(all, func(a, b ClusterWait) int {
-		return cmp.Or(cmp.Compare(a.Wait.rank(), b.Wait.rank()), compareQuantities(a.Wait.excess(), b.Wait.excess()))
+		return cmp.Or(cmp.Compare(a.Wait.rank(), b.Wait.rank()), compare(a.Wait.least(compare), b.Wait.least(compare)))
 	})
 	var fixes []command.Fix
 	var reasons []WaitReason
@@ -102,15 +107,12 @@ func (w *Wait) rank() int {
 	return 1
 }
 
-// excess returns by how much a quota would have to be raised at least, "" if unknown.
-func (w *Wait) excess() string {
-	least := ""
-	for i := range w.Lacks {
-		if e := w.Lacks[i].Excess(); compareQuantities(e, least) < 0 {
-			least = e
-		}
+// least returns the lack that the smallest change ends, the zero Lack if there is none.
+func (w *Wait) least(compare func(a, b Lack) int) Lack {
+	if len(w.Lacks) == 0 {
+		return Lack{}
 	}
-	return least
+	return slices.MinFunc(w.Lacks, compare)
 }
 
 // appendNew appends the fixes whose text is new.
@@ -152,7 +154,7 @@ func (s FixTarget) fixUnexplained(w *Wait) []command.Fix {
 // to the quota first.
 func (s FixTarget) fixLacks(lacks []Lack, reasons ...WaitReason) []command.Fix {
 	lacks = slices.DeleteFunc(slices.Clone(lacks), func(l Lack) bool { return !slices.Contains(reasons, l.Reason) })
-	slices.SortStableFunc(lacks, func(a, b Lack) int { return compareQuantities(a.Excess(), b.Excess()) })
+	slices.SortStableFunc(lacks, compareSizes(lacks))
 	var fixes []command.Fix
 	for i := range lacks {
 		fixes = appendNew(fixes, s.fixLack(&lacks[i]))

@@ -186,6 +186,32 @@ func TestFixesOfSeveralClusters(t *testing.T) {
 		"raise the quota of gpu in flavor a100 on w2 by 2\ntolerate taint spot:NoSchedule of flavor spot in the Pod template, then delete the Job, and create it again")
 }
 
+// TestFixesOfSeveralResources checks that the first fix is the change that is the smallest part of the request,
+// whatever the units of its resource, and that lacks which cannot be compared keep their order.
+func TestFixesOfSeveralResources(t *testing.T) {
+	wait := func(message string) kueue.ClusterWait {
+		return kueue.ClusterWait{Wait: (&kueue.Claim{Reason: "Pending", Message: message}).Waiting(), Target: targetOf(t, "{metadata: {name: q}}")}
+	}
+	const (
+		cpu    = "insufficient quota for cpu in flavor f, request > maximum capacity (4 > 2)"
+		memory = "insufficient quota for memory in flavor f, request > maximum capacity (10Gi > 9Gi)"
+		noCPU  = "insufficient unused quota for cpu in flavor f, 2 more needed"
+		noMem  = "insufficient unused quota for memory in flavor f, 1Gi more needed"
+	)
+	for name, tt := range map[string]struct {
+		waits []kueue.ClusterWait
+		at    int
+		first string
+	}{
+		"two clusters":             {[]kueue.ClusterWait{wait(cpu), wait(memory)}, 0, "request at most 9Gi memory"},
+		"one cluster":              {[]kueue.ClusterWait{wait(cpu + ", " + memory)}, 0, "request at most 9Gi memory"},
+		"the requests are unknown": {[]kueue.ClusterWait{wait(noMem), wait(noCPU)}, 1, "raise the quota of memory"},
+	} {
+		first := kueue.Fixes(tt.waits)[tt.at].Text
+		assert.Check(t, strings.HasPrefix(first, tt.first), "%s: %s", name, first)
+	}
+}
+
 // TestFixForPods checks that fixes suit the number of Pods and their node selector.
 func TestFixForPods(t *testing.T) {
 	const (

@@ -1,7 +1,9 @@
 package kueue
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -63,6 +65,40 @@ func (l *Lack) Excess() string {
 		return l.Missing
 	}
 	return addQuantities(l.Total(), l.Free, -1)
+}
+
+// share returns Excess as a part of the request, and thus comparable between resources. ok is false if it is
+// unknown: Kueue often reports only what is missing.
+func (l *Lack) share() (share float64, ok bool) {
+	excess, err := resource.ParseQuantity(l.Excess())
+	if err != nil {
+		return 0, false
+	}
+	total, err := resource.ParseQuantity(l.Total())
+	if err != nil || total.Sign() <= 0 {
+		return 0, false
+	}
+	return excess.AsApproximateFloat64() / total.AsApproximateFloat64(), true
+}
+
+// compareSizes returns the comparison of lacks by the size of the change that ends them: by their shares or, if
+// all are of one resource, by their amounts. Other lacks are not comparable. Those of no quota come last.
+func compareSizes(all []Lack) func(a, b Lack) int {
+	all = slices.DeleteFunc(slices.Clone(all), func(l Lack) bool { return l.Excess() == "" })
+	hasShares := !slices.ContainsFunc(all, func(l Lack) bool { _, ok := l.share(); return !ok })
+	isOneResource := !slices.ContainsFunc(all, func(l Lack) bool { return l.Resource != all[0].Resource })
+	return func(a, b Lack) int {
+		x, y := a.Excess(), b.Excess()
+		switch {
+		case x == "" || y == "" || !hasShares && isOneResource:
+			return compareQuantities(x, y)
+		case hasShares:
+			ofA, _ := a.share()
+			ofB, _ := b.share()
+			return cmp.Compare(ofA, ofB)
+		}
+		return 0
+	}
 }
 
 // addQuantities returns a + sign × b; "" if one of them is not a quantity.

@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -16,7 +17,7 @@ import (
 // first.
 func (q *Question) later(waits []inspect.Placement) Answer {
 	slices.SortStableFunc(waits, func(x, y inspect.Placement) int {
-		return cmp.Or(order(&x)-order(&y), q.heldBy(&x)-q.heldBy(&y), compare(shortage(&x), shortage(&y)))
+		return cmp.Or(order(&x)-order(&y), q.heldBy(&x)-q.heldBy(&y), cmp.Compare(leastChange(&x), leastChange(&y)))
 	})
 	first := &waits[0]
 	a := Answer{State: inspect.StateWaiting, Reason: reasonBy(first), Message: q.needs(first)}
@@ -55,6 +56,19 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	}
 	a.Fixes = slices.Concat(starts, a.Fixes[:first], q.changes(others), a.Fixes[first:])
 	return a
+}
+
+// leastChange returns the smallest change after which a cluster can run a Job, as a part of its request, and thus
+// comparable between resources: that of its fixes, whose order is the same, or what it lacks.
+func leastChange(p *inspect.Placement) float64 {
+	if least := p.LeastChange(); !isUnconnected(p) && !math.IsInf(least, 1) {
+		return least
+	}
+	needs, lack := quantity(p.Needs), shortage(p)
+	if needs.IsZero() {
+		return 0
+	}
+	return lack.AsApproximateFloat64() / needs.AsApproximateFloat64()
 }
 
 // isUnconnected reports whether a cluster could run a Job, and only its manager cannot use it.

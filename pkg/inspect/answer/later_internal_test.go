@@ -99,6 +99,24 @@ func TestOrphanHoldsQuota(t *testing.T) {
 	assert.Assert(t, strings.Contains(a.Fixes[0].Text, "delete orphan ml/train-old on worker-2"), a.Fixes[0].Text)
 }
 
+// TestSmallestLackOfSeveralResources checks that the reason is the worker that lacks the smallest part of the
+// request, whatever the units of its resource, and that its fix comes first.
+func TestSmallestLackOfSeveralResources(t *testing.T) {
+	full := func(context, resource, needs, free string, share float64) inspect.Placement {
+		p := overLimit(context, "", "100Gi")
+		p.Verdict, p.Reason, p.Resource, p.Free, p.Needs = inspect.Waits, inspect.QuotaInUse, resource, free, needs
+		p.Changes = []inspect.PlacementChange{{Message: "raise the quota on " + context, Share: share}}
+		return p
+	}
+	q := Question{Inventory: &inspect.Inventory{}, Trace: inspect.NewTrace()}
+	a := q.later([]inspect.Placement{full("worker-1", "cpu", "4", "2", 0.5), full("worker-2", "memory", "10Gi", "9Gi", 0.1)})
+	assert.Equal(t, a.Message, "Needs 10Gi memory; 9Gi free (worker-2, flavor a100).")
+	assert.Equal(t, a.Fixes[0].Text, "raise the quota on worker-2")
+	withoutChanges := []inspect.Placement{full("worker-1", "cpu", "4", "2", 0), full("worker-2", "memory", "10Gi", "9Gi", 0)}
+	withoutChanges[0].Changes, withoutChanges[1].Changes = nil, nil
+	assert.Equal(t, q.later(withoutChanges).Message, "Needs 10Gi memory; 9Gi free (worker-2, flavor a100).")
+}
+
 // TestMissingQueueThatStartsTheJob checks that a queue that is missing on a free cluster is created
 // before other Jobs are waited for.
 func TestMissingQueueThatStartsTheJob(t *testing.T) {
