@@ -81,3 +81,13 @@ func TestSharedMirrorName(t *testing.T) {
 	loop.enqueue(scope{side: &side{}}, known, nil, mirror)
 	assert.Equal(t, queue.Len(), 2)
 }
+
+// TestGraceOfAnyLength checks that a terminationGracePeriodSeconds that no duration can hold is a long time.
+func TestGraceOfAnyLength(t *testing.T) {
+	for seconds, least := range map[int64]time.Duration{0: drainGrace, 600: 10 * time.Minute, 18446744075: time.Hour, 1<<63 - 1: time.Hour} {
+		mirror := &unstructured.Unstructured{Object: map[string]any{}}
+		dispatchtest.Set(t, mirror, "spec.template.spec.terminationGracePeriodSeconds", seconds)
+		grace := (&task{}).grace(mirror)
+		assert.Check(t, grace >= least, "%d: %s", seconds, grace)
+	}
+}

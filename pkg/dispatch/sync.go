@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
@@ -260,7 +261,7 @@ func (t *task) hold(held, forced bool, now time.Time) (requeueAfter time.Duratio
 // grace returns how long Pods may take to terminate.
 func (t *task) grace(mirror *unstructured.Unstructured) time.Duration {
 	if s, ok := content.At(mirror, "spec", "template", "spec", "terminationGracePeriodSeconds").(int64); ok {
-		return max(drainGrace, time.Duration(s)*time.Second+drainGrace/2)
+		return max(drainGrace, delegation.Seconds(s)+drainGrace/2)
 	}
 	return drainGrace
 }

@@ -119,7 +119,7 @@ func lifetimeOf(o *unstructured.Unstructured) time.Duration {
 	if err != nil || seconds < 0 {
 		return 0
 	}
-	return time.Duration(seconds) * time.Second
+	return delegation.Seconds(int64(seconds))
 }
 
 // isLeftover reports whether the probe that created a Job has certainly ended, by the clock of the

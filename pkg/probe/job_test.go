@@ -53,8 +53,11 @@ func TestIsLeftover(t *testing.T) {
 		"another probe's name": {func(o *unstructured.Unstructured) { o.SetName("jobs-managedby-probe-other") }, false},
 		"no label":             {func(o *unstructured.Unstructured) { o.SetLabels(nil) }, false},
 		"no time":              {func(o *unstructured.Unstructured) { o.SetAnnotations(nil) }, false},
-		"no number":            {func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{SecondsAnnotation: "soon"}) }, false},
-		"another kind":         {func(o *unstructured.Unstructured) { o.SetKind("Pod") }, false},
+		"longer than any time": {func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{SecondsAnnotation: "18446744075"})
+		}, false},
+		"no number":    {func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{SecondsAnnotation: "soon"}) }, false},
+		"another kind": {func(o *unstructured.Unstructured) { o.SetKind("Pod") }, false},
 	} {
 		o := someJob()
 		o.SetCreationTimestamp(metav1.NewTime(now.Add(-91 * time.Second)))
