@@ -46,8 +46,8 @@ type server struct {
 	env util.Environment
 	// given are the flags that the server was started with.
 	given *pflag.FlagSet
-	// contexts are the names of all contexts that may be read; namespace is the only one that may
-	// be read, "" for all.
+	// contexts are the names of all contexts that may be read; namespace is the only one that calls
+	// may choose, "" for all.
 	contexts  []string
 	namespace string
 	maxBytes  int
@@ -73,8 +73,9 @@ editor, starts this command. Answers are those of the commands: JSON as with -o 
 the text without -o json.
 
 The tools only read: the server refuses requests that could change something. They reach
-all contexts of the kubeconfig, unless you choose some here. With --namespace, they read
-only that namespace. With --from, they read a snapshot and no cluster.
+all contexts of the kubeconfig, unless you choose some here. With --namespace, they list
+only Jobs of that namespace; answers may name Jobs of others, such as holders of quota.
+With --from, they read a snapshot and no cluster.
 
 Answers go to the client, and from there to the model that it uses.`,
 		Example: strings.ReplaceAll(`  # Serve all contexts of the kubeconfig
