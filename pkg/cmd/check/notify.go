@@ -28,7 +28,7 @@ const (
 	fingerprintVariable = "KUBECTL_JOBS_MANAGEDBY_FINGERPRINT"
 )
 
-// killDelay is how long an interrupted command may take to end.
+// killDelay is how long an interrupted command may take to end, before it is killed with its children.
 const killDelay = 5 * time.Second
 
 // parseCommand splits the value of --exec into words as a shell would, without running one.
@@ -165,7 +165,11 @@ func (n *notifier) run(ctx context.Context, e inspect.FindingEvent) error {
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(input, '\n')), &output
 	cmd.Env = append(slices.Clone(n.env), eventVariable+"="+string(e.Event), fingerprintVariable+"="+e.Finding.Fingerprint)
 	cmd.WaitDelay = killDelay
+	kill := endWithChildren(cmd)
 	err = cmd.Run()
+	if ctx.Err() != nil {
+		kill()
+	}
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
