@@ -249,12 +249,7 @@ func (s *site) sharers() []*capacity.Node { return s.tree.Sharers(s.queue) }
 func (s *site) waits(result *assignment) {
 	r, _ := result.worst.shortest()
 	fr := capacity.FlavorResource{Flavor: result.worst.flavor, Resource: r.resource}
-	text := result.worst.lackText()
-	for i := range result.tries {
-		if t := &result.tries[i]; t != result.worst && t.chosen && t.suits && t.verdict == inspect.Waits && t.demand == result.worst.demand {
-			text += "; " + t.lackText()
-		}
-	}
+	text := result.waitText()
 	preempted := s.victims(result)
 	s.Holders = s.holders(fr, preempted.from)
 	if s.HoldersUnread = s.capacity.Gaps[inspect.PartClaims]; s.holdsAllWithin(fr) {

@@ -46,7 +46,9 @@ func (s *site) judgeQuota() bool {
 			s.decideByMessage(otherOrder)
 			return false
 		}
-		s.waits(&result)
+		if !s.waitsBehind(&result) {
+			s.waits(&result)
+		}
 	case inspect.Never:
 		s.never(a, &result, all)
 	default:

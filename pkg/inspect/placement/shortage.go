@@ -92,6 +92,18 @@ func (t *try) lackText() string {
 	return fmt.Sprintf("needs %s, %s free (flavor %s)", requested, each(short, func(h *shortage) string { return h.plain(h.free) }), t.flavor)
 }
 
+// waitText says what a request that waits lacks: of the flavor that decides, and of the other groups of
+// resources.
+func (a *assignment) waitText() string {
+	text := a.worst.lackText()
+	for i := range a.tries {
+		if t := &a.tries[i]; t != a.worst && t.chosen && t.suits && t.verdict == inspect.Waits && t.demand == a.worst.demand {
+			text += "; " + t.lackText()
+		}
+	}
+	return text
+}
+
 // mismatch says why a flavor does not suit the Pods, and which of its limits they exceed besides.
 func (t *try) mismatch(over []shortage) string {
 	l := t.lackOf()

@@ -46,9 +46,10 @@ func (s *site) fitsNow(fitting *assignment, how string) {
 }
 
 // blocked decides if a Workload ahead blocks the queue, because the queue is
-// StrictFIFO.
+// StrictFIFO. Kueue tries a Workload first while it preempts others for it.
 func (s *site) blocked() bool {
-	if s.queue.Queue.Spec.QueueingStrategy != kueue.StrictFIFO {
+	isPreempting := s.Wait != nil && s.Wait.Reason == kueue.ReasonPreempting
+	if s.queue.Queue.Spec.QueueingStrategy != kueue.StrictFIFO || isPreempting {
 		return false
 	}
 	isOrdered := s.isOrdered()
@@ -58,6 +59,17 @@ func (s *site) blocked() bool {
 		}
 	}
 	return false
+}
+
+// waitsBehind decides about a request that lacks free quota, if a Workload ahead blocks the queue: more
+// quota, or another flavor, does not start it before that Workload.
+func (s *site) waitsBehind(result *assignment) bool {
+	if !s.blocked() {
+		return false
+	}
+	s.amount(result)
+	s.Message += "; " + result.waitText()
+	return true
 }
 
 // behind decides that a Workload blocks the queue.
