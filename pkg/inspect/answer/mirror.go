@@ -29,9 +29,11 @@ func (q *Question) withoutOrigin() Answer {
 		}
 		return a
 	}
-	a := Answer{State: stateOf(j), Reason: inspect.ReasonUnread, Since: j.Since.DeepCopy()}
+	a := q.stateOfMirror(j)
+	if a.Reason == inspect.ReasonNone {
+		a.Reason = inspect.ReasonUnread
+	}
 	if !a.State.IsFinished() {
-		q.podsOf(&a, j, q.Trace.Hops)
 		q.addFailing(&a, j)
 	}
 	if failed := failure(j); failed != "" {
@@ -39,9 +41,6 @@ func (q *Question) withoutOrigin() Answer {
 	}
 	if a.Message == "" {
 		a.Message = fmt.Sprintf("It is a mirror on %s.", j.Context)
-	}
-	if hold := q.holdOn(j); hold != "" && j.Status == delegation.Suspended {
-		a.Message = fmt.Sprintf("Suspended on %s. %s", j.Context, hold)
 	}
 	missing := inspect.Unchecked{What: "origin of " + j.Namespace + "/" + j.Name, Contexts: q.unread(), Reason: "no known context reaches its manager"}
 	why := "no manager was read"
@@ -106,16 +105,10 @@ func stateOf(j *inspect.Job) inspect.JobState {
 	}
 }
 
-// onMirror returns the answer for a Job with a mirror.
-func (q *Question) onMirror(m inspect.Mirror) Answer {
-	j := m.Job
+// stateOfMirror returns the answer that a mirror itself gives: its state and why it does not run. A suspended
+// mirror, or one that is being deleted, does not start, although Pods of it may remain.
+func (q *Question) stateOfMirror(j *inspect.Job) Answer {
 	a := Answer{State: stateOf(j), Since: j.Since.DeepCopy()}
-	if f := q.Inventory.Facts(j.Context); f != nil && f.Err != nil {
-		a.Reason = inspect.ReasonMirrorUnreachable
-		a.Message = fmt.Sprintf("Last seen on %s, which does not answer now.", j.Context)
-		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{j.Context}, Reason: "cannot read the cluster"}}
-		return a
-	}
 	switch {
 	case j.DeletedAt != nil:
 		a.State, a.Since = inspect.StateTerminating, j.DeletedAt.DeepCopy()
@@ -123,14 +116,29 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		a.Reason, a.Message = inspect.ReasonUnclaimed, fmt.Sprintf("No controller on %s has picked up the mirror.", j.Context)
 	case j.Status == delegation.Suspended:
 		a.Reason, a.Message = inspect.ReasonSuspended, q.suspendedOn(j)
+	case !a.State.IsFinished():
+		q.podsOf(&a, j, q.Trace.Hops)
+	}
+	return a
+}
+
+// onMirror returns the answer for a Job with a mirror.
+func (q *Question) onMirror(m inspect.Mirror) Answer {
+	j := m.Job
+	a := q.stateOfMirror(j)
+	if f := q.Inventory.Facts(j.Context); f != nil && f.Err != nil {
+		a = Answer{State: stateOf(j), Since: j.Since.DeepCopy(), Reason: inspect.ReasonMirrorUnreachable}
+		a.Message = fmt.Sprintf("Last seen on %s, which does not answer now.", j.Context)
+		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{j.Context}, Reason: "cannot read the cluster"}}
+		return a
+	}
+	if a.Reason == inspect.ReasonSuspended {
 		if o := q.Pair.Origin; isSuspendedByUser(o) {
 			a = suspended(o)
 			a.Message, a.Fixes = q.suspendedOn(j), q.resume(o)
 		} else if q.exceedsAll() {
 			q.addNever(&a)
 		}
-	case !a.State.IsFinished():
-		q.podsOf(&a, j, q.Trace.Hops)
 	}
 	if a.State.IsFinished() {
 		a.Message = resultOf(j)
