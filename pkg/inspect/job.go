@@ -111,7 +111,7 @@ type Job struct {
 	StatusWriters []string `json:"-"`
 	// SpecWriters are the managers that have written anything but the status of a mirror, according
 	// to managedFields.
-	SpecWriters []string `json:"-"`
+	SpecWriters []SpecWriter `json:"-"`
 	// Object is the whole object, if a single Job was requested and not a list.
 	Object *unstructured.Unstructured `json:"-"`
 	// SpecWrittenAt is when anything but the status last changed, according to managedFields.
@@ -247,6 +247,9 @@ func (j *Job) DeepCopy() *Job {
 	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
 	c.SpecWriters = slices.Clone(j.SpecWriters)
+	for i := range c.SpecWriters {
+		c.SpecWriters[i].At = clone(c.SpecWriters[i].At)
+	}
 	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), clone(j.Controller)
 	c.WrittenAs, c.Requests = slices.Clone(j.WrittenAs), slices.Clone(j.Requests)
 	return &c

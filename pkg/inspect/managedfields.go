@@ -33,16 +33,30 @@ func lastWrite(fields []metav1.ManagedFieldsEntry, subresource string) *metav1.T
 // StatusWriters returns the managers that have changed the status, without duplicates.
 func StatusWriters(fields []metav1.ManagedFieldsEntry) []string { return writersOf(fields, "status") }
 
-// SpecWriters returns the managers that have changed anything but the status or another
-// subresource, without duplicates.
-func SpecWriters(fields []metav1.ManagedFieldsEntry) []string { return writersOf(fields, "") }
-
 func writersOf(fields []metav1.ManagedFieldsEntry, subresource string) []string {
 	var writers []string
 	for i := range fields {
 		if f := &fields[i]; f.Subresource == subresource && !slices.Contains(writers, f.Manager) {
 			writers = append(writers, f.Manager)
 		}
+	}
+	return writers
+}
+
+// SpecWriter is a manager that has changed anything but the status or another subresource of an object.
+type SpecWriter struct {
+	Name string
+	// At is when it did so last, nil if unknown.
+	At *metav1.Time
+}
+
+// SpecWriters returns the managers that have changed anything but the status or another
+// subresource, each once.
+func SpecWriters(fields []metav1.ManagedFieldsEntry) []SpecWriter {
+	var writers []SpecWriter
+	for _, name := range writersOf(fields, "") {
+		own := slices.DeleteFunc(slices.Clone(fields), func(f metav1.ManagedFieldsEntry) bool { return f.Manager != name })
+		writers = append(writers, SpecWriter{Name: name, At: SpecWrittenAt(own)})
 	}
 	return writers
 }

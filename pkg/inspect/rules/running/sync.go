@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -140,15 +141,19 @@ func addEditors(s *view.Sighting, p inspect.Pair, c view.Copy) {
 		if m.Job.Context != c.Worker.Context || m.Job.Prebuilt() != c.Workload.Name {
 			continue
 		}
-		editors := slices.DeleteFunc(slices.Clone(m.Job.SpecWriters), func(name string) bool {
-			return strings.HasPrefix(name, "kueue") || name == view.BuiltInManager
-		})
+		var editors []string
+		var last time.Time
+		for _, w := range m.Job.SpecWriters {
+			if !strings.HasPrefix(w.Name, "kueue") && w.Name != view.BuiltInManager {
+				editors, last = append(editors, w.Name), view.Latest(last, view.TimeOf(w.At))
+			}
+		}
 		if len(editors) == 0 {
 			return
 		}
 		s.Message = fmt.Sprintf("%s edited its mirror on %s (%s), so Kueue there ended its Workload", nameEditors(editors), c.Cluster, c.Worker.Context)
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: managedFields of %s name %s, last at %s",
-			m.Job.Context, view.Of(m.Job).String(), strings.Join(editors, ", "), quote.MaybeTime(view.TimeOf(m.Job.SpecWrittenAt))))
+			m.Job.Context, view.Of(m.Job).String(), strings.Join(editors, ", "), quote.MaybeTime(last)))
 		s.Remedy, s.Cause = "", ""
 	}
 }
