@@ -235,9 +235,9 @@ func (a *Answer) isAboutSetup() bool { return a.Reason == inspect.ReasonSetup }
 // not count.
 func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 	isStanding := a.State == inspect.StateWaiting || a.State == inspect.StateBlocked || a.State == inspect.StateUnknown
-	// Nothing brings back a mirror that its owner does not create again, or a field that a user changed.
+	// Nothing brings back a mirror that its owner does not create again, or a field or label that a user changed.
 	isUnexplained := a.Reason == inspect.ReasonNone && f.Severity == inspect.Error || f.Code == mirrorGone
-	isLasting := !f.Young || isStanding || isUnexplained && !f.AwaitsActor || f.Code == changedJob
+	isLasting := !f.Young || isStanding || isUnexplained && !f.AwaitsActor || f.Code == changedJob || f.Code == labelRemoved
 	return f.Severity != inspect.Info && a.State != inspect.StateOrphan && isLasting
 }
 

@@ -88,6 +88,9 @@ const rejectedLeftovers = "JM058"
 // changedJob is the code of a Job that was changed in a way that Kueue cannot follow.
 const changedJob = "JM125"
 
+// labelRemoved is the code of a mirror that has lost the label by which MultiKueue knows it.
+const labelRemoved = "JM136"
+
 // ignoredByOwner is the code of a Job that its owner has not picked up.
 const ignoredByOwner = "JM101"
 

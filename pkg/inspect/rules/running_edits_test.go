@@ -4,12 +4,27 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
+
+// TestSinceOfLostLabel checks that a mirror without its label is reported since its status was last copied or, after its
+// end, since that.
+func TestSinceOfLostLabel(t *testing.T) {
+	t.Parallel()
+	for recording, since := range map[string]string{
+		"many-edits-one-timed-out":        "2026-11-23T19:04:17Z",
+		"mirror-without-multikueue-label": "2026-11-23T19:11:13Z",
+	} {
+		f := foundOnce(t, recording, "JM136", "a03-label")
+		assert.Assert(t, f.Since != nil)
+		assert.Equal(t, f.Since.UTC().Format(time.RFC3339), since, recording)
+	}
+}
 
 // TestTimeOfEdit checks that the time of an edit is that of its writer: Kueue writes to the mirror afterwards.
 func TestTimeOfEdit(t *testing.T) {

@@ -3,6 +3,7 @@ package running
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -46,7 +47,7 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 		evidence = append(evidence, fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, view.OfWorkload(f, w).String(), value))
 	}
 	s := view.Sighting{
-		Object: view.Of(origin), Since: v.On(origin.Context, mirror.Context, view.TimeOf(mirror.SpecWrittenAt)), Jobs: []*inspect.Job{origin}, Evidence: append(evidence, quote.State(mirror)),
+		Object: view.Of(origin), Since: uncopiedSince(v, origin, mirror), Jobs: []*inspect.Job{origin}, Evidence: append(evidence, quote.State(mirror)),
 		Message: fmt.Sprintf("its mirror on %s lost label %s; MultiKueue no longer copies its status", mirror.Context, delegation.MultiKueueOriginLabel),
 		Remedy: command.Say("restore the label: %s",
 			advice.KubectlJob(mirror, "label").With(delegation.MultiKueueOriginLabel+"="+value)),
@@ -55,4 +56,14 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 		s.Message = fmt.Sprintf("its mirror on %s is %s, but lost label %s: MultiKueue never copies that", mirror.Context, mirror.Status, delegation.MultiKueueOriginLabel)
 	}
 	v.Report(s)
+}
+
+// uncopiedSince returns since when MultiKueue at most has not copied the status of a mirror without its label: since the
+// last write to the mirror, since the last status that was copied to the origin, and since the end of the mirror.
+func uncopiedSince(v *view.View, origin, mirror *inspect.Job) time.Time {
+	changed := view.TimeOf(mirror.SpecWrittenAt)
+	if mirror.Status.IsFinished() {
+		changed = view.Latest(changed, view.TimeOf(mirror.FinishedTime))
+	}
+	return view.Latest(v.On(origin.Context, mirror.Context, changed), view.TimeOf(origin.StatusWrittenAt))
 }
