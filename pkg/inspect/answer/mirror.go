@@ -136,8 +136,8 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		if o := q.Pair.Origin; isSuspendedByUser(o) {
 			a = suspended(o)
 			a.Message, a.Fixes = q.suspendedOn(j), q.resume(o)
-		} else if q.exceedsAll() {
-			q.addNever(&a)
+		} else {
+			q.addPlacements(&a)
 		}
 	}
 	if a.State.IsFinished() {
@@ -162,11 +162,29 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	return a
 }
 
-// addNever makes it the answer for a Job with a suspended mirror that no worker can run it again as it is.
-func (q *Question) addNever(a *Answer) {
-	workers := slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool { return p.Manager })
-	b := q.never(workers)
-	a.State, a.Reason, a.Fixes, a.Message = b.State, b.Reason, b.Fixes, b.Message
+// addPlacements adds to the answer for a Job with a suspended mirror which workers can run it again. If none can as it
+// is, that is the answer. While MultiKueue offers the Job again, it waits like one without a mirror.
+func (q *Question) addPlacements(a *Answer) {
+	manager := q.Inventory.Facts(q.Pair.Origin.Context)
+	w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, manager))
+	var b Answer
+	switch {
+	case q.exceedsAll():
+		b = q.never(slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool { return p.Manager }))
+		if w != nil {
+			b = q.withCost(manager, w, b)
+		}
+	case w != nil && w.ChosenCluster() == "" && w.Is(kueue.QuotaReserved):
+		b, _ = q.byPlacements(manager, w)
+		if !isQuotaReason(b.Reason) {
+			return
+		}
+		b.Message = strings.TrimSpace(a.Message + " " + b.Message)
+	default:
+		return
+	}
+	b.Since = a.Since
+	*a = b
 }
 
 // suspendedOn returns why a mirror is suspended, according to its Workload on
