@@ -67,11 +67,11 @@ func describeHeld(v *view.View, s view.Submission, wait *kueue.Wait) (view.Sight
 // one finding.
 func describeMisfit(v *view.View, sighting *view.Sighting, s view.Submission, wait *kueue.Wait) {
 	f, queue := s.Manager, v.ClusterQueueOf(s.Manager, s.Workload, wait)
-	sighting.Message = fmt.Sprintf("does not fit ClusterQueue %s on %s: %s", queue, f.Context, wait.Text())
+	sighting.Message = fmt.Sprintf("does not fit %s on %s: %s", queueNamed(queue), f.Context, wait.Text())
 	if !wait.IsPermanent() {
 		sighting.Severity = inspect.Warning
 	}
-	if wait.Reason != kueue.ReasonNoTopology && wait.Reason != kueue.ReasonFlavorMissing {
+	if queue == "" || wait.Reason != kueue.ReasonNoTopology && wait.Reason != kueue.ReasonFlavorMissing {
 		return
 	}
 	sighting.Object = view.OfKueue(f, "ClusterQueue", "", queue)
@@ -108,14 +108,24 @@ func describeQuotaWait(v *view.View, sighting *view.Sighting, s view.Submission,
 	queue := v.ClusterQueueOf(f, s.Workload, wait)
 	sighting.Severity = inspect.Info
 	if p, ok := quote.LastPreemption(v, s); ok {
-		sighting.Message = fmt.Sprintf("%s; waits for quota again in ClusterQueue %s", p.Details, queue)
+		sighting.Message = fmt.Sprintf("%s; waits for quota again in %s", p.Details, queueNamed(queue))
 		sighting.Evidence, sighting.Preempted = append(sighting.Evidence, p.Evidence), &p.Preemption
 		return
 	}
-	if queue != "" {
-		sighting.Object, sighting.Cause = view.OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
+	if queue == "" {
+		sighting.Message = fmt.Sprintf("waits for quota in %s on %s", queueNamed(queue), f.Context)
+		return
 	}
+	sighting.Object, sighting.Cause = view.OfKueue(f, "ClusterQueue", "", queue), f.Context+" room "+queue+" "+s.Job().Kind
 	sighting.Message = fmt.Sprintf("%s wait for quota in ClusterQueue %s of %s", quote.Plural(s.Job()), queue, f.Context)
+}
+
+// queueNamed names the ClusterQueue of a Job in a sentence. The name is "" if its LocalQueue was not read.
+func queueNamed(queue string) string {
+	if queue == "" {
+		return "its ClusterQueue"
+	}
+	return "ClusterQueue " + queue
 }
 
 // isReportedByChainRules reports whether a ClusterQueue is inactive because of its
