@@ -55,16 +55,19 @@ const heldOtherwise = "JM116"
 
 // isAdvised reports whether placements add to a finding: the reason, the fixes, or what the Job holds.
 func isAdvised(f *inspect.Finding) bool {
-	return isAboutRoom(f.Code) || f.Code == behind || f.Code == podsMissing && strings.Contains(f.Message, withoutNode)
+	return showsCost(f.Code) || f.Code == behind || f.Code == podsMissing && strings.Contains(f.Message, withoutNode)
 }
 
 // withoutNode is what findings about unschedulable Pods say.
 const withoutNode = " finds no node for "
 
-// isAboutRoom reports whether a code is about quotas, LimitRanges, or inactive queues.
+// isAboutRoom reports whether a code is about quotas, LimitRanges, or queues on workers.
 func isAboutRoom(code string) bool {
-	return IsAboutQuota(code) || code == heldOtherwise || code == "JM027"
+	return IsAboutQuota(code) || code == heldOtherwise || isAboutQueue(code)
 }
+
+// showsCost reports whether a finding with a code shows what its Job holds, if no worker can run the Job.
+func showsCost(code string) bool { return isAboutRoom(code) || neverMirrored(code) }
 
 // HasQuotaFixes reports whether the fixes of a code depend on quotas: on the amounts, on LimitRanges, or on
 // the ResourceFlavors that an inactive ClusterQueue lacks.

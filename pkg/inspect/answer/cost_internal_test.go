@@ -114,3 +114,16 @@ func TestByCost(t *testing.T) {
 	}
 	assert.Equal(t, got, "cbade")
 }
+
+// TestCostInFindings checks that findings about queues of workers, and about a refused mirror, show what the Job holds,
+// as the trace of the Job does.
+func TestCostInFindings(t *testing.T) {
+	origin := &inspect.Job{Context: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train"}
+	for _, code := range []string{"JM026", "JM027", "JM028", "JM034", "JM035"} {
+		findings := []inspect.Finding{{Code: code, Jobs: []inspect.Ref{inspect.RefOf(origin)}}}
+		q := Question{Pair: inspect.Pair{Origin: origin}, Trace: &inspect.Trace{Cost: &inspect.Cost{Context: "hub"}}}
+		q.addCost(findings)
+		assert.Assert(t, findings[0].Cost != nil, code)
+		assert.Assert(t, NeedsQuotas(findings), "%s: check must read the quotas that tell it", code)
+	}
+}

@@ -148,7 +148,7 @@ func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 	if a.coversAll && f.Code == neverQueued {
 		return true
 	}
-	return isAboutQueue(f) && (a.coversAll || q.fitsNoQueue(a))
+	return isAboutQueue(f.Code) && (a.coversAll || q.fitsNoQueue(a))
 }
 
 // mayRunElsewhere reports whether a cluster may still run a waiting Job. A warning is then about
@@ -162,9 +162,9 @@ func (q *Question) mayRunElsewhere(a *Answer) bool {
 	})
 }
 
-// isAboutQueue reports whether a finding is about a queue that holds Jobs on workers.
-func isAboutQueue(f *inspect.Finding) bool {
-	return slices.Contains([]string{"JM026", "JM027", "JM028"}, f.Code)
+// isAboutQueue reports whether a code is about a queue that holds Jobs on workers.
+func isAboutQueue(code string) bool {
+	return slices.Contains([]string{"JM026", "JM027", "JM028"}, code)
 }
 
 // fitsNoQueue reports whether a Job fits nowhere, whatever the state of the queues: the placements

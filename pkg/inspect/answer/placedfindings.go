@@ -57,7 +57,7 @@ func (q *Question) nameLimits(findings []inspect.Finding) {
 // addCost adds what a Job that no cluster can run holds, to findings about that Job alone.
 func (q *Question) addCost(findings []inspect.Finding) {
 	for i := range findings {
-		if f := &findings[i]; q.Trace.Cost != nil && isAboutRoom(f.Code) && len(f.Jobs) == 1 && q.isAboutPair(f) {
+		if f := &findings[i]; q.Trace.Cost != nil && showsCost(f.Code) && len(f.Jobs) == 1 && q.isAboutPair(f) {
 			f.Cost = q.Trace.Cost
 		}
 	}
