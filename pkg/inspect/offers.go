@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -127,6 +128,60 @@ func (v *Inventory) IsContextProven(manager *Facts, cluster string) bool {
 	context := v.ContextOf(manager, cluster)
 	m := v.offered[manager.Context]
 	return context != "" && (m == nil || m.found[cluster] == "" || m.found[cluster] != context || m.proven.Has(cluster))
+}
+
+// unlocatedCopies counts the copies of a manager's Workload on clusters that are none of its workers, as far
+// as known.
+func (v *Inventory) unlocatedCopies(manager *Facts, w *kueue.Workload) int {
+	n := 0
+	for f := range v.copiesOf(manager, w) {
+		if !slices.ContainsFunc(manager.Kueue.ClusterNames(), func(name string) bool { return v.ContextOf(manager, name) == f.Context }) {
+			n++
+		}
+	}
+	return n
+}
+
+// AdmittedCopy returns the cluster that has admitted a copy of a manager's Workload, nil if none is known.
+// It may be one that no MultiKueueCluster is known to be.
+func (v *Inventory) AdmittedCopy(manager *Facts, w *kueue.Workload) *Facts {
+	for f, copied := range v.copiesOf(manager, w) {
+		if copied.Is(kueue.Admitted) {
+			return f
+		}
+	}
+	return nil
+}
+
+// copiesOf returns the copies of a manager's Workload that MultiKueue made, by cluster.
+func (v *Inventory) copiesOf(manager *Facts, w *kueue.Workload) iter.Seq2[*Facts, *kueue.Workload] {
+	return func(yield func(*Facts, *kueue.Workload) bool) {
+		for _, f := range v.Clusters {
+			if f == manager || f.Err != nil {
+				continue
+			}
+			copied := f.Workload(w.Namespace, w.Name)
+			if copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" && !yield(f, copied) {
+				return
+			}
+		}
+	}
+}
+
+// IsElsewhere reports whether a context certainly reaches another cluster than a MultiKueueCluster of a
+// manager. If that cluster was not read, the certificate authorities of the two must differ: one cluster may
+// have two addresses.
+func (v *Inventory) IsElsewhere(manager *Facts, cluster, context string) bool {
+	if known := v.ContextOf(manager, cluster); v.answers(known) {
+		return known != context && v.IsContextProven(manager, cluster)
+	}
+	wanted := manager.Kueue.Addresses[cluster]
+	for name, a := range manager.Kueue.Addresses {
+		if v.ContextOf(manager, name) == context && v.IsContextProven(manager, name) {
+			return wanted.CA != "" && a.CA != "" && a.CA != wanted.CA
+		}
+	}
+	return false
 }
 
 // ClusterText names a MultiKueueCluster with those from which nothing tells it apart: they have

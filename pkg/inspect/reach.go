@@ -238,7 +238,7 @@ func (k *KueueFacts) ClusterNames() []string {
 }
 
 // UnreadWorkers returns the workers that a MultiKueueConfig of a manager names and that were not
-// read.
+// read. Orphans may run there, and Jobs that run twice.
 func (v *Inventory) UnreadWorkers() []Unchecked {
 	var unread []Unchecked
 	for _, manager := range v.Clusters {
@@ -246,8 +246,7 @@ func (v *Inventory) UnreadWorkers() []Unchecked {
 			continue
 		}
 		for _, c := range manager.Kueue.Clusters {
-			isUsed := slices.ContainsFunc(manager.Kueue.Configs, func(o *kueue.MultiKueueConfig) bool { return slices.Contains(o.Spec.Clusters, c.Name) })
-			if !isUsed || c.DeletionTimestamp != nil || v.Facts(v.ContextOf(manager, c.Name)) != nil {
+			if !manager.dispatchesTo(c.Name) || c.DeletionTimestamp != nil || v.Facts(v.ContextOf(manager, c.Name)) != nil {
 				// Another error reports a context that did not answer.
 				continue
 			}
@@ -255,6 +254,82 @@ func (v *Inventory) UnreadWorkers() []Unchecked {
 		}
 	}
 	return unread
+}
+
+// dispatchesTo reports whether a manager may have given Jobs of the namespaces that were read to a
+// MultiKueueCluster: a MultiKueueConfig names it and, if LocalQueues of one namespace were read, one of them
+// leads there.
+func (f *Facts) dispatchesTo(cluster string) bool {
+	isNamed := slices.ContainsFunc(f.Kueue.Configs, func(o *kueue.MultiKueueConfig) bool { return slices.Contains(o.Spec.Clusters, cluster) })
+	if !isNamed || f.Namespace == "" || !f.Kueue.ListsLocalQueues {
+		return isNamed
+	}
+	return slices.ContainsFunc(f.Kueue.MultiKueueQueues(), func(q QueueOf) bool {
+		return q.Local.Namespace == f.Namespace && slices.Contains(q.Workers, cluster)
+	})
+}
+
+// UnreadWorkersOf returns the workers that may run the Job of a manager's Workload, and of which the
+// Workloads were not read: of the chosen worker or, until one is chosen, of those that the Workload was
+// offered to. If none is known, these are all workers of its MultiKueueConfig. It returns none if a worker
+// that was read has admitted the Workload, or if the Workload has no quota. A copy on a cluster of unknown
+// use is that of a worker without a known context.
+func (v *Inventory) UnreadWorkersOf(manager *Facts, w *kueue.Workload) []WorkerGap {
+	if manager == nil || manager.Kueue == nil || !mayRun(w) {
+		return nil
+	}
+	names := offeredTo(w)
+	if len(names) == 0 {
+		names = manager.Kueue.ClustersBehind(checksOf(w))
+	}
+	if w.ChosenCluster() == "" && v.AdmittedCopy(manager, w) != nil {
+		return nil
+	}
+	var unread []WorkerGap
+	found := v.unlocatedCopies(manager, w)
+	for _, name := range names {
+		u := v.UnreadWorker(manager, name)
+		if u != nil && len(u.Contexts) == 0 && found > 0 {
+			found--
+			continue
+		}
+		if u == nil {
+			u = v.unreadWorkloads(v.Facts(v.ContextOf(manager, name)), w)
+		}
+		if u != nil {
+			unread = append(unread, WorkerGap{Name: name, Unchecked: *u})
+		}
+	}
+	return unread
+}
+
+// WorkerGap is what was not read of a worker. Name is its MultiKueueCluster.
+type WorkerGap struct {
+	Unchecked
+	Name string
+}
+
+// mayRun reports whether a worker may run the Job of a manager's Workload.
+func mayRun(w *kueue.Workload) bool {
+	return w != nil && w.Is(kueue.QuotaReserved) && !w.Is(kueue.Finished) && !w.Is(kueue.Evicted) && w.IsActive() && w.DeletionTimestamp == nil
+}
+
+func checksOf(w *kueue.Workload) []string {
+	var names []string
+	for _, state := range w.Status.AdmissionChecks {
+		names = append(names, state.Name)
+	}
+	return names
+}
+
+// unreadWorkloads describes why it is unknown whether a worker has a copy of a Workload, nil if that is
+// known.
+func (v *Inventory) unreadWorkloads(worker *Facts, w *kueue.Workload) *Unchecked {
+	err := worker.Gaps[PartWorkloads]
+	if err == nil || worker.Workload(w.Namespace, w.Name) != nil {
+		return nil
+	}
+	return &Unchecked{What: "Workloads", Contexts: []string{worker.Context}, Reason: kubecontext.InContext(worker.Context, "", err).Message()}
 }
 
 // UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was

@@ -253,4 +253,11 @@ func TestUnreadWorkers(t *testing.T) {
 		{What: "worker lyon", Contexts: []string{"c"}, Reason: NotSelected, Cluster: true},
 		{What: "worker tokyo", Contexts: []string{}, Reason: "no known context reaches it", Cluster: true},
 	})
+
+	// In one namespace, only the workers of its LocalQueues count.
+	m := v.Facts("m")
+	m.Namespace, m.Kueue.ListsLocalQueues = "ml", true
+	assert.Equal(t, len(v.UnreadWorkers()), 0)
+	m.Kueue.ListsLocalQueues = false
+	assert.Equal(t, len(v.UnreadWorkers()), 2)
 }

@@ -66,17 +66,36 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	o.advise(ctx, f, inventory, list, judgment, wanted, addresses)
 	list.Summary = o.summary(inventory, list, judgment, wanted)
 	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) })...)
-	for _, u := range answer.WorkersUnread(inventory, wanted.has) {
-		isKnown := len(u.Contexts) > 0 && inventory.Facts(u.Contexts[0]) != nil
-		if !isKnown {
-			// The list already has the contexts that do not answer.
-			list.Unchecked = append(list.Unchecked, u)
-		}
-	}
+	list.Unchecked = append(list.Unchecked, unreadWorkers(inventory, wanted)...)
 	if o.notifier != nil {
 		o.notifier.update(list)
 	}
 	return list, nil
+}
+
+// unreadWorkers returns the workers that were not read and that may run wanted Jobs. If all Jobs are wanted,
+// orphans are, too: they may run on any worker. A worker that the user did not select is left out then,
+// unless a Job depends on it.
+func unreadWorkers(v *inspect.Inventory, wanted *wantedJobs) []inspect.Unchecked {
+	var unread []inspect.Unchecked
+	add := func(u inspect.Unchecked) {
+		// The list already has the contexts that do not answer.
+		isKnown := len(u.Contexts) > 0 && v.Facts(u.Contexts[0]) != nil
+		if !isKnown && !slices.ContainsFunc(unread, func(o inspect.Unchecked) bool { return o.What == u.What }) {
+			unread = append(unread, u)
+		}
+	}
+	for _, u := range answer.WorkersUnread(v, wanted.has) {
+		add(u)
+	}
+	if wanted.isAll {
+		for _, u := range v.UnreadWorkers() {
+			if u.Reason != inspect.NotSelected {
+				add(u)
+			}
+		}
+	}
+	return unread
 }
 
 // hasJobs reports whether any Job was found.

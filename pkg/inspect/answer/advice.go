@@ -312,21 +312,17 @@ func placesOf(v *inspect.Inventory, pairs []inspect.Pair) (queues, workloads []t
 	return queues, workloads
 }
 
-// WorkersUnread returns the workers that Jobs wait for and that were not
-// read, for the pairs that isWanted accepts.
+// WorkersUnread returns the workers that may run Jobs and that were not read, for the pairs that isWanted
+// accepts.
 func WorkersUnread(v *inspect.Inventory, isWanted func(inspect.Pair) bool) []inspect.Unchecked {
 	var found []inspect.Unchecked
 	for _, p := range v.Pairs.Pairs {
 		o := p.Origin
-		if o == nil || !o.IsOpen() || len(p.Current()) > 0 || !isWanted(p) {
-			continue
-		}
-		f := v.Facts(o.Context)
-		if f == nil || f.Kueue == nil || len(v.WorkloadsOf(p, f)) == 0 {
+		if o == nil || !o.IsOpen() || !isWanted(p) {
 			continue
 		}
 		q := Question{Inventory: v, Pair: p, Trace: &inspect.Trace{}}
-		for _, u := range q.waiting().Unchecked {
+		for _, u := range q.unreadWorkers() {
 			isKnown := slices.ContainsFunc(found, func(k inspect.Unchecked) bool { return k.What == u.What })
 			if u.Cluster && !isKnown {
 				found = append(found, u)

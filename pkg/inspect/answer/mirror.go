@@ -156,6 +156,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 			a.Reason = inspect.ReasonStatusNotCopied
 		}
 	}
+	q.addChosenUnread(&a)
 	if n := q.restarts(); n > 0 {
 		a.Message += fmt.Sprintf(" MultiKueue has restarted it %d times.", n)
 	}

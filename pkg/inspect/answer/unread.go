@@ -11,6 +11,49 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
+// unreadWorkers returns the workers that may run the Job and that were not read. If a mirror was found, these
+// can only be the chosen worker, where another mirror runs.
+func (q *Question) unreadWorkers() []inspect.Unchecked {
+	f := q.Inventory.Facts(q.Pair.Origin.Context)
+	w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, f))
+	var unread []inspect.Unchecked
+	for _, u := range q.Inventory.UnreadWorkersOf(f, w) {
+		isSeen := func(m inspect.Mirror) bool {
+			return w.ChosenCluster() == "" || !q.Inventory.IsElsewhere(f, w.ChosenCluster(), m.Job.Context)
+		}
+		if !slices.ContainsFunc(q.Pair.Current(), isSeen) {
+			unread = append(unread, u.Unchecked)
+		}
+	}
+	return unread
+}
+
+// addChosenUnread adds to the answer for a Job whose mirror was found that MultiKueue gave the Job to another
+// worker, which was not read.
+func (q *Question) addChosenUnread(a *Answer) {
+	if q.Pair.Origin == nil {
+		return
+	}
+	for _, u := range q.unreadWorkers() {
+		a.Message = strings.TrimSpace(fmt.Sprintf("%s MultiKueue gave the %s to %s, which was not read.", a.Message, q.Pair.Origin.Kind, list(workersOf([]inspect.Unchecked{u}))))
+		a.Unchecked = append(a.Unchecked, u)
+	}
+}
+
+// workersOf names workers that were not read: the MultiKueueCluster, or the context if only its Workloads
+// were not read.
+func workersOf(unread []inspect.Unchecked) []string {
+	var names []string
+	for _, u := range unread {
+		name, isWorker := strings.CutPrefix(u.What, inspect.WorkerPrefix)
+		if !isWorker {
+			name = strings.Join(u.Contexts, ", ")
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
 // lostOn returns the answer if a cluster was chosen but has no mirror.
 func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	target := q.Inventory.ContextOf(manager, cluster)

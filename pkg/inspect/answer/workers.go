@@ -21,6 +21,9 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	if len(names) == 0 {
 		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
 		q.addBehind(&a)
+		if a.Unchecked = q.unreadWorkers(); len(a.Unchecked) > 0 {
+			a.Message += " It may run on a worker that was not read: " + list(workersOf(a.Unchecked)) + "."
+		}
 		return a
 	}
 	targets := make([]string, len(names))

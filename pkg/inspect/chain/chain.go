@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +19,7 @@ type builder struct {
 	hops      []inspect.Hop
 	// shown are the mirrors and namesakes that have a hop.
 	shown map[*inspect.Job]bool
-	// chosen is the context that certainly reaches the worker that MultiKueue chose for the Job, "" if
-	// none or unknown.
+	// chosen is the MultiKueueCluster that MultiKueue chose for the Job, "" if none.
 	chosen string
 	// isSecretExplained is whether a hop already says why the Secrets of clusters are unread.
 	isSecretExplained bool
@@ -124,8 +124,10 @@ func (b *builder) addMirror(depth, i int) {
 		h.Message = "mirror, which no controller on " + m.Job.Context + " has picked up"
 	case !m.Current:
 		h.Health, h.Message = inspect.HealthBad, "mirror of an older "+m.Job.Kind+" of this name"
-	case b.chosen != "" && b.chosen != m.Job.Context:
-		h.Health, h.Message = inspect.HealthBad, "mirror in the wrong place: MultiKueue gave the "+m.Job.Kind+" to "+b.chosen
+	case b.isMisplaced(m):
+		manager := b.inventory.Facts(b.pair.Origin.Context)
+		place := cmp.Or(b.inventory.ContextOf(manager, b.chosen), b.chosen)
+		h.Health, h.Message = inspect.HealthBad, "mirror in the wrong place: MultiKueue gave the "+m.Job.Kind+" to "+place
 	case m.Relation == inspect.ByWorkload:
 		h.Health, h.Message = inspect.HealthBad, "mirror, without label "+delegation.MultiKueueOriginLabel
 	case m.Relation == inspect.ByName:
@@ -138,6 +140,11 @@ func (b *builder) addMirror(depth, i int) {
 	if f := b.inventory.Facts(m.Job.Context); f != nil {
 		b.addPods(depth+1, f, m.Job)
 	}
+}
+
+// isMisplaced reports whether a mirror is certainly on another cluster than MultiKueue chose.
+func (b *builder) isMisplaced(m inspect.Mirror) bool {
+	return b.chosen != "" && b.inventory.IsElsewhere(b.inventory.Facts(b.pair.Origin.Context), b.chosen, m.Job.Context)
 }
 
 // compare adds to the step of a mirror whether it and its origin are in sync. inStep is whether the
@@ -229,9 +236,7 @@ func (b *builder) addMultiKueue(f *inspect.Facts) {
 	workloads := b.inventory.WorkloadsOf(b.pair, f)
 	for _, workload := range workloads {
 		b.add(1, WorkloadHop(f, workload))
-		if name := workload.ChosenCluster(); name != "" && b.inventory.IsContextProven(f, name) {
-			b.chosen = b.inventory.ContextOf(f, name)
-		}
+		b.chosen = cmp.Or(workload.ChosenCluster(), b.chosen)
 	}
 	if len(workloads) == 0 && !b.pair.Origin.Row().Template {
 		b.add(1, missing(inspect.Hop{Kind: "Workload", Namespace: b.pair.Origin.Namespace, Context: f.Context}, f.Gaps[inspect.PartWorkloads],

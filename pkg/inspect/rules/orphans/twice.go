@@ -54,7 +54,8 @@ func (e *multiKueue) misplacedMirrors() []misplacedMirror {
 		if w.Status.ClusterName != nil {
 			m.chosen = *w.Status.ClusterName
 		}
-		if m.chosen != "" && e.mayBeOn(d.Facts, m.chosen, x.mirror) {
+		if m.chosen != "" && !e.IsElsewhere(d.Facts, m.chosen, x.mirror.Context) {
+			// Misplaced mirrors are advised to be deleted, so this must be certain.
 			continue
 		}
 		m.check = e.CheckState(d.Facts, w)
@@ -70,15 +71,6 @@ func (e *multiKueue) misplacedMirrors() []misplacedMirror {
 // hasOn reports whether a pair has a mirror on a context.
 func hasOn(p inspect.Pair, context string) bool {
 	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool { return m.Current && m.Job.Context == context })
-}
-
-// mayBeOn reports whether a mirror may be on a MultiKueueCluster of a
-// manager: that was not read, so the mirror may have been seen there by
-// another address, or has the mirror's context, or perhaps has it. Misplaced
-// mirrors are advised to be deleted, so this must be certain.
-func (e *multiKueue) mayBeOn(manager *inspect.Facts, cluster string, j *inspect.Job) bool {
-	f, known := e.Worker(manager, cluster)
-	return f == nil || known == j.Context || !e.IsContextProven(manager, cluster)
 }
 
 // since returns when the management cluster took the Job away from the

@@ -272,6 +272,26 @@ func (v *View) IsContextProven(f *inspect.Facts, cluster string) bool {
 	return v.inventory.IsContextProven(f, cluster)
 }
 
+// IsElsewhere reports whether a context certainly reaches another cluster than a MultiKueueCluster of a
+// manager.
+func (v *View) IsElsewhere(f *inspect.Facts, cluster, context string) bool {
+	v.CanRead(f, inspect.PartSecrets)
+	return v.inventory.IsElsewhere(f, cluster, context)
+}
+
+// UnreadWorkersOf returns the workers that may run a submission, and of which the Workloads were not read.
+func (v *View) UnreadWorkersOf(s Submission) []inspect.WorkerGap {
+	v.Reads(inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets)
+	return v.inventory.UnreadWorkersOf(s.Manager, s.Workload)
+}
+
+// IsAdmittedElsewhere reports whether a cluster has admitted a copy of a submission's Workload. MultiKueue
+// then deletes the other copies.
+func (v *View) IsAdmittedElsewhere(s Submission) bool {
+	v.Reads(inspect.PartWorkloads)
+	return v.inventory.AdmittedCopy(s.Manager, s.Workload) != nil
+}
+
 // WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.
 func (v *View) WhyNoContext(f *inspect.Facts, clusters string) string {
 	v.CanRead(f, inspect.PartSecrets)
