@@ -39,7 +39,7 @@ func TestNoCopiesAnywhere(t *testing.T) {
 	assert.Equal(t, len(findings), 1)
 	f := findings[0]
 	assert.Equal(t, f.Severity, inspect.Error)
-	assert.Equal(t, f.Message, "worker1 (kwok-w1) and worker2 (kwok-w2) have no copies of Workloads that are nominated for them")
+	assert.Equal(t, f.Message, "worker1 (kwok-w1) and worker2 (kwok-w2) are nominated, but have no copy of the Workload")
 	assert.Assert(t, strings.Contains(f.Remedy, "check that Kueue's webhooks run on kwok-w1 and kwok-w2"), f.Remedy)
 }
 

@@ -157,7 +157,7 @@ func faultsOnWorkers() []faultCase {
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},
 		{"no nominations", "running", offered(patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), remove(w1, workload)), "JM021", "no clusters are nominated"},
-		{"no copies are created", "running", offered(remove(w1, workload)), "JM025", "have no copies of Workloads"},
+		{"no copies are created", "running", offered(remove(w1, workload)), "JM025", "have no copy of the Workload"},
 		{"the namespace is missing", "running", offered(remove(w1, workload), remove(w1, "Namespace/default")), "JM024 JM025", "does not exist on kwok-w1"},
 		{"the namespace is being deleted", "running", offered(remove(w1, workload), patch(w1, "Namespace/default", `{status: {phase: Terminating}}`)), "JM024 JM025", "is being deleted on kwok-w1"},
 		{"mirrors are refused", "running", offered(c(`{` + withConditions(gotQuota, gotAdmitted) + `}`)), "JM035", "but MultiKueue created no mirror"},

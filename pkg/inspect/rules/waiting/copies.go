@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/liveness"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
@@ -32,7 +31,7 @@ func copyRefused() view.Rule {
 		Code: "JM025", Severity: inspect.Error,
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartKueue,
-			inspect.PartNamespaces,
+			inspect.PartNamespaces, inspect.PartConfigs,
 		},
 		Detect: func(v *view.View) { reportNoCopy(v, true, refusedCopy) },
 	}
@@ -56,22 +55,13 @@ func reportNoCopy(v *view.View, hasNamespace bool, describe func(*view.View, *wa
 				without = append(without, o)
 			}
 		}
-		if len(without) == 0 || isAdmittedElsewhere(v, w) {
+		if len(without) == 0 || v.IsAdmittedElsewhere(w.Submission) {
 			continue
 		}
 		for _, s := range describe(v, w, without) {
 			v.Report(s)
 		}
 	}
-}
-
-// isAdmittedElsewhere reports whether a cluster has admitted a copy of a Workload. MultiKueue then deletes
-// the other copies. The cluster may be one that no MultiKueueCluster is known to be.
-func isAdmittedElsewhere(v *view.View, w *waiter) bool {
-	return slices.ContainsFunc(v.Clusters(), func(f *inspect.Facts) bool {
-		copied, _ := v.Workload(f, w.Workload.Namespace, w.Workload.Name)
-		return f != w.Manager && copied != nil && copied.Labels[delegation.MultiKueueOriginLabel] != "" && copied.Is(kueue.Admitted)
-	})
 }
 
 func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
@@ -137,6 +127,9 @@ func terminatingNamespace(w *waiter, o view.Copy, without int) view.Sighting {
 }
 
 func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
+	if mayBeTaken(v, w) {
+		return nil
+	}
 	var sightings []view.Sighting
 	var refused []view.Copy
 	for _, o := range without {
@@ -165,11 +158,11 @@ func refusedCopy(v *view.View, w *waiter, without []view.Copy) []view.Sighting {
 			fmt.Sprintf("%s: there is no Workload %s/%s", o.Worker.Context, w.Workload.Namespace, w.Workload.Name))
 	}
 	s.Cause = w.Manager.Context + " " + strings.Join(clusters, " ")
-	has, them, webhook := "has", "it", "webhook runs"
+	is, has, webhook := "is", "has", "webhook runs"
 	if len(refused) > 1 {
-		has, them, webhook = "have", "them", "webhooks run"
+		is, has, webhook = "are", "have", "webhooks run"
 	}
-	s.Message = fmt.Sprintf("%s %s no copies of Workloads that are nominated for %s", inspect.And(names), has, them)
+	s.Message = fmt.Sprintf("%s %s nominated, but %s no copy of the Workload", inspect.And(names), is, has)
 	search := command.Say("search the log for 'creating remote object': %s", advice.ShowKueueLogs(v, w.Manager.Context))
 	check := command.Say("check that Kueue's %s on %s: %s", webhook, inspect.And(contexts), command.Join(pods, " and "))
 	if silent := silentWorkers(v, w, refused); len(silent) > 0 {

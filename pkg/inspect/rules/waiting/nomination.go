@@ -32,8 +32,9 @@ func detectNoNominations(v *view.View) {
 			continue
 		}
 		config, usable, known := notOffered(v, &w)
-		if !known || len(usable) == 0 {
-			// Without usable clusters, no dispatcher can nominate any: JM008.
+		if !known || len(usable) == 0 || mayBeTaken(v, &w) {
+			// Without usable clusters, no dispatcher can nominate any: JM008. While a worker runs the Job,
+			// MultiKueue nominates none: JM022.
 			continue
 		}
 		f := w.Manager

@@ -133,6 +133,16 @@ func (w *waiter) isTaken() bool {
 	})
 }
 
+// mayBeTaken reports whether a worker that was not read may have admitted the submission. MultiKueue then
+// deletes the other copies, but only if it has a connection to the worker.
+func mayBeTaken(v *view.View, w *waiter) bool {
+	return slices.ContainsFunc(v.UnreadWorkersOf(w.Submission), func(u inspect.WorkerGap) bool {
+		cluster, isKnown := v.MultiKueueCluster(w.Manager, u.Name)
+		isMissing := cluster == nil && isKnown
+		return !isMissing && !view.IsFalse(v.Connection(w.Manager, u.Name))
+	})
+}
+
 // isStuck reports whether every worker that the submission can be offered to
 // holds it for a reason that does not pass by itself.
 func (w *waiter) isStuck(v *view.View) bool {
