@@ -1,6 +1,7 @@
 package waiting
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,44 +13,69 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 func workersUnread() view.Rule {
 	return view.Rule{
 		Code: "JM135", Severity: inspect.Info,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartQueues,
 		},
 		Detect: detectWorkersUnread,
 	}
 }
 
 func detectWorkersUnread(v *view.View) {
+	var waiting []unread
 	for w := range unadmitted(v) {
-		u := unreadOf(v, w)
-		if len(u.reasons) == 0 {
-			continue
+		if u := unreadOf(v, w); len(u.reasons) > 0 {
+			waiting = append(waiting, u)
 		}
-		f, job := w.Manager, w.Job()
-		message := "waits for a worker; cannot see why: "
-		if u.hasReason {
-			message = "waits for a worker; not all were read: "
-		}
-		v.Report(view.Sighting{
-			Object: view.Of(job), Since: w.since,
-			Message: message + strings.Join(u.reasons, "; "),
-			Evidence: []string{
-				quote.CheckState(view.OfWorkload(f, w.Workload), *w.Check),
-				fmt.Sprintf("%s: %s was offered to %s", f.Context, view.OfWorkload(f, w.Workload).String(), strings.Join(offeredNames(v, w), ", ")),
-			},
-			Remedy: command.Join(u.remedies, ", and "),
-			Jobs:   []*inspect.Job{job},
-		})
 	}
+	for _, group := range view.GroupBy(waiting, func(u unread) string { return u.cause() }) {
+		for i := range group.Values {
+			group.Values[i].report(v, len(group.Values) > 1)
+		}
+	}
+}
+
+// cause is equal for all submissions that wait for the same workers, which were not read for the same reasons.
+func (u *unread) cause() string {
+	return strings.Join(append([]string{u.w.Manager.Context, u.worker}, u.reasons...), " ")
+}
+
+// report reports one submission. isShared is whether others wait for the same workers.
+func (u *unread) report(v *view.View, isShared bool) {
+	f, job, why := u.w.Manager, u.w.Job(), strings.Join(u.reasons, "; ")
+	workload := view.OfWorkload(f, u.w.Workload)
+	offer := fmt.Sprintf("%s: %s was offered to %s", f.Context, workload.String(), strings.Join(offeredNames(v, u.w), ", "))
+	if f.Kueue.RecordsNominations() && len(u.w.Nominated()) == 0 {
+		offer = fmt.Sprintf("%s: status.nominatedClusterNames of %s is empty", f.Context, workload.String())
+	}
+	s := view.Sighting{
+		Object: view.Of(job), Since: u.w.since, Cause: u.cause(),
+		Message:  "waits for a worker; cannot see why: " + why,
+		Evidence: []string{quote.CheckState(workload, *u.w.Check), offer},
+		Remedy:   command.Join(u.remedies, ", and "),
+		Jobs:     []*inspect.Job{job},
+	}
+	if u.hasReason {
+		s.Message = "waits for a worker; not all were read: " + why
+	}
+	if isShared {
+		s.Object, s.Clause = view.OfKueue(f, "MultiKueueCluster", "", u.worker), s.Message
+		s.Message = "cannot see whether workers admit Jobs: " + why
+	}
+	v.Report(s)
 }
 
 // unread describes the workers that a submission was offered to and that were not read.
 type unread struct {
+	w *waiter
+	// worker is the first of these MultiKueueClusters.
+	worker   string
 	reasons  []string
 	remedies []command.Prose
 	// hasReason is whether another worker shows why it does not admit the submission.
@@ -63,6 +89,7 @@ type refusal struct{ context, names, kinds string }
 
 // unreadOf ignores workers that the manager has lost, because that is why they do not admit a Job.
 func unreadOf(v *view.View, w *waiter) (u unread) {
+	u.w = w
 	var lacking, unselected, offered []string
 	var inPart []*inspect.Facts
 	for _, name := range offeredNames(v, w) {
@@ -78,13 +105,17 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 			u.hasReason = u.hasReason || isHeld
 			if !isHeld && !v.CanRead(worker, inspect.PartWorkloads, inspect.PartQueues) {
 				inPart = append(inPart, worker)
+				u.name(name)
 			}
 		case context == "":
 			lacking = append(lacking, name)
+			u.name(name)
 		case v.Failed(context) == nil:
 			unselected = append(unselected, context)
+			u.name(name)
 		default:
 			u.addFailed(context, v.Failed(context))
+			u.name(name)
 		}
 	}
 	if len(unselected) > 0 {
@@ -99,6 +130,9 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	}
 	return u
 }
+
+// name keeps the name of the first worker that was not read.
+func (u *unread) name(cluster string) { u.worker = cmp.Or(u.worker, cluster) }
 
 // selection returns the selected contexts and those of workers: first the manager and its workers.
 func selection(v *view.View, manager *inspect.Facts, workers []string) []string {
@@ -190,14 +224,15 @@ func isHeldBy(v *view.View, w *waiter, worker *inspect.Facts) bool {
 		return false
 	}
 	_, isHeld := view.HoldOf(copied)
-	return isHeld
+	isOpen := func(c kueue.CheckState) bool { return c.IsOpen() }
+	return isHeld || copied.Is(kueue.QuotaReserved) && slices.ContainsFunc(copied.Status.AdmissionChecks, isOpen)
 }
 
-// offeredNames returns the MultiKueueClusters that a Workload was offered to.
-// If Kueue does not record nominations, these are all clusters of its
-// MultiKueueConfig.
+// offeredNames returns the MultiKueueClusters that a Workload was offered to. If that is not recorded, these are
+// all clusters of its MultiKueueConfig: Kueue does not record nominations, or a worker that was not read may
+// run the Job already.
 func offeredNames(v *view.View, w *waiter) []string {
-	if w.Manager.Kueue.RecordsNominations() {
+	if w.Manager.Kueue.RecordsNominations() && (len(w.Nominated()) > 0 || len(w.offers) > 0 || len(otherChecksOf(w.Submission)) > 0) {
 		return w.used
 	}
 	config, _, known := notOffered(v, w)

@@ -1,0 +1,103 @@
+package cmd
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+)
+
+// withoutContext returns a copy of a recording without one of its contexts.
+func withoutContext(t *testing.T, name, context string) string {
+	t.Helper()
+	return copyOf(t, name, func(snapshot string) string {
+		head, list, _ := strings.Cut(snapshot, "contexts:\n- ")
+		list, tail, isFollowed := strings.Cut(list, "\nkind: ")
+		if isFollowed {
+			tail = "\nkind: " + tail
+		}
+		all := strings.Split(list, "\n- ")
+		isOther := func(entry string) bool { return !strings.Contains("\n  "+entry, "\n  name: "+context+"\n") }
+		kept := slices.DeleteFunc(slices.Clone(all), func(entry string) bool { return !isOther(entry) })
+		assert.Equal(t, len(kept), len(all)-1)
+		return head + "contexts:\n- " + strings.Join(kept, "\n- ") + tail
+	})
+}
+
+// TestUnreadWorkers: a worker without a context is no evidence. check reports it as unchecked if wanted Jobs
+// or orphans may run there, and no rule concludes from it that no worker runs a Job.
+func TestUnreadWorkers(t *testing.T) {
+	skipIfShort(t)
+	all := []string{"-A"}
+	for name, tt := range map[string]struct {
+		dir   string
+		args  []string
+		code  int
+		codes string
+		// worker is what is unchecked, "" if nothing is.
+		worker string
+	}{
+		"the chosen worker":               {withoutContext(t, "cluster-removed-from-config", "kwok-w2"), all, util.ExitFindings, "JM055", "worker2"},
+		"orphans may run there":           {withoutContext(t, "origin-deleted-controller-down", "kwok-w2"), all, util.ExitPartial, "", "worker2"},
+		"in a namespace, too":             {withoutContext(t, "origin-deleted-controller-down", "kwok-w2"), []string{"-n", "default"}, util.ExitPartial, "", "worker2"},
+		"in a namespace without queues":   {withoutContext(t, "running", "kwok-w2"), []string{"-n", "kube-system"}, util.ExitOK, "", ""},
+		"not selected, without Jobs":      {recordings + "/origin-deleted-controller-down", []string{"-A", "--contexts", "kwok-mgr,kwok-w1"}, util.ExitOK, "", ""},
+		"not selected, with its Job":      {recordings + "/running", []string{"-A", "--contexts", "kwok-mgr"}, util.ExitPartial, "", "worker1"},
+		"another worker runs the Job":     {withoutContext(t, "running", "kwok-w2"), []string{"train", "-n", "default"}, util.ExitOK, "", ""},
+		"it may have admitted the Job":    {withoutContext(t, "same-name-on-workers", "kwok-w1"), all, util.ExitPartial, "JM135", "worker1"},
+		"it may run a Job without offers": {withoutContext(t, "mirror-mutated-on-worker", "kwok-w1"), all, util.ExitFindings, "JM036 JM135", "worker1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, errOut, code := run(t, append([]string{"check", "--grace", "0s", "-o", "json", "--from", tt.dir}, tt.args...)...)
+			assert.Equal(t, code, tt.code, out+errOut)
+			var list inspect.FindingList
+			decode(t, &list, append([]string{"check", "--grace", "0s", "--fail-on", "none", "-o", "json", "--from", tt.dir}, tt.args...)...)
+			var codes, unchecked []string
+			for _, f := range list.Items {
+				codes = append(codes, f.Code)
+			}
+			for _, u := range list.Unchecked {
+				if worker, isWorker := strings.CutPrefix(u.What, inspect.WorkerPrefix); isWorker {
+					unchecked = append(unchecked, worker)
+				}
+			}
+			assert.Equal(t, strings.Join(codes, " "), tt.codes)
+			assert.Equal(t, strings.Join(unchecked, " "), tt.worker)
+		})
+	}
+}
+
+// TestMirrorElsewhere: trace says that MultiKueue gave a Job to a worker that was not read, although a mirror
+// runs on another one.
+func TestMirrorElsewhere(t *testing.T) {
+	skipIfShort(t)
+	out, _, code := run(t, "trace", "train", "-n", "default", "--from", withoutContext(t, "cluster-removed-from-config", "kwok-w2"))
+	assert.Equal(t, code, util.ExitPartial)
+	for _, want := range []string{
+		"MultiKueue gave the Job to worker2, which was not read.\nnot checked: worker worker2 (no known context reaches it)\n",
+		"mirror in the wrong place: MultiKueue gave the Job to worker2\n",
+	} {
+		assert.Assert(t, strings.Contains(out, want), out)
+	}
+}
+
+// TestOneUnreadWorker: one worker that was not read is one finding, which names all Jobs that may run there.
+func TestOneUnreadWorker(t *testing.T) {
+	skipIfShort(t)
+	dir := withoutContext(t, "many-quota-faults", "kwok-w1")
+	var list inspect.FindingList
+	decode(t, &list, "check", "-A", "--grace", "0s", "--fail-on", "none", "-o", "json", "--from", dir)
+	var messages []string
+	for _, f := range list.Items {
+		if f.Code == "JM135" {
+			messages = append(messages, f.Message)
+			assert.Equal(t, len(f.Jobs), 9)
+			assert.Equal(t, f.Name, "worker1")
+		}
+	}
+	assert.DeepEqual(t, messages, []string{"cannot see whether workers admit Jobs: no known context reaches worker1"})
+}
