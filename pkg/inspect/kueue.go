@@ -34,7 +34,9 @@ type KueueFacts struct {
 	// ListsLocalQueues is whether LocalQueues has all of the namespaces of the Jobs, although the
 	// ClusterQueues may be a gap of PartQueues.
 	ListsLocalQueues bool
-	// RequestedQueues are the LocalQueues that were requested one by one, as namespace/name.
+	// QueuesByName is whether LocalQueues were requested one by one. RequestedQueues are these, as
+	// namespace/name. Nothing is known about others.
+	QueuesByName    bool
 	RequestedQueues []string
 	// Orders are the positions in LocalQueues that Kueue's visibility API reports, if it does.
 	Orders kueue.Orders
@@ -236,8 +238,11 @@ func (k *KueueFacts) lookup(unread func(Part) error) kueue.Lookup {
 			if local == nil && k.Neighbours != nil {
 				local = localQueueNamed(k.Neighbours.LocalQueues, namespace, name)
 			}
-			if k.ListsLocalQueues {
+			switch {
+			case k.ListsLocalQueues:
 				return local, nil
+			case k.QueuesByName && !k.isRequested(namespace, name):
+				return orUnread(local, ErrNotRequested)
 			}
 			return orUnread(local, unread(PartQueues))
 		},
@@ -271,7 +276,7 @@ func (f *Facts) LookupAll() kueue.Lookup {
 		}
 		local, err := named.LocalQueue(namespace, name)
 		// A request by name needs a right in one namespace only, the list of all needs it in all.
-		if why := c.Gaps[PartQueues]; why == nil || !slices.Contains(k.RequestedQueues, namespace+"/"+name) {
+		if why := c.Gaps[PartQueues]; why == nil || !k.isRequested(namespace, name) {
 			err = why
 		}
 		return orUnread(local, err)
@@ -285,9 +290,14 @@ func (f *Facts) LookupAll() kueue.Lookup {
 	return l
 }
 
+// isRequested reports whether a LocalQueue was requested by its name.
+func (k *KueueFacts) isRequested(namespace, name string) bool {
+	return slices.Contains(k.RequestedQueues, namespace+"/"+name)
+}
+
 // LacksLocalQueue reports whether a LocalQueue was requested of the cluster, and does not exist.
 func (f *Facts) LacksLocalQueue(namespace, name string) bool {
-	if f == nil || f.Kueue == nil || !f.Kueue.ListsLocalQueues && !slices.Contains(f.Kueue.RequestedQueues, namespace+"/"+name) {
+	if f == nil || f.Kueue == nil || !f.Kueue.ListsLocalQueues && !f.Kueue.isRequested(namespace, name) {
 		return false
 	}
 	return f.LookupAll().Route(namespace, name).Local.IsMissing()

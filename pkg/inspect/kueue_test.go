@@ -31,6 +31,10 @@ func TestLookup(t *testing.T) {
 	assert.Assert(t, f.Lookup().Route("ml", "a").Cluster.Object != nil)
 	assert.Assert(t, f.Lookup().Route("ml", "b").Local.IsMissing())
 
+	f.Kueue.QueuesByName, f.Kueue.RequestedQueues = true, []string{"ml/b"}
+	assert.Assert(t, f.Lookup().Route("ml", "b").Local.IsMissing())
+	assert.Equal(t, f.Lookup().Route("ml", "other").Local.Unread, inspect.ErrNotRequested)
+
 	f.AddGap(inspect.PartQueues, gap)
 	assert.Assert(t, f.Lookup().Route("ml", "a").Cluster.Object != nil, "what was read is known")
 	assert.Equal(t, f.Lookup().Route("ml", "b").Local.Unread, gap)

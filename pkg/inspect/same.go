@@ -241,6 +241,7 @@ func (k *KueueFacts) with(other *KueueFacts) *KueueFacts {
 	c.Orders = union(k.Orders, other.Orders)
 	c.Capacity = k.Capacity.with(other.Capacity)
 	c.Release, c.Home = cmp.Or(k.Release, other.Release), cmp.Or(k.Home, other.Home)
+	c.QueuesByName = k.QueuesByName && other.QueuesByName
 	c.RequestedQueues = slices.Concat(k.RequestedQueues, other.RequestedQueues)
 	return &c
 }

@@ -192,6 +192,19 @@ func (r *factReader) readQueue(ctx context.Context, namespace, name string) {
 	})
 }
 
+// readOtherNamed reads the LocalQueues that only the Workloads name, because the Jobs have lost the label.
+func (r *factReader) readOtherNamed(ctx context.Context) {
+	k := r.facts.Kueue
+	requested := sets.New(k.RequestedQueues...)
+	for _, w := range k.Workloads {
+		if key := w.Namespace + "/" + w.Spec.QueueName; !requested.Has(key) {
+			requested.Insert(key)
+			r.readQueue(ctx, w.Namespace, w.Spec.QueueName)
+		}
+	}
+	r.wg.Wait()
+}
+
 // readOtherQueues reads the LocalQueues of a namespace. They only improve a fix, so a denial is not a gap.
 func (r *factReader) readOtherQueues(ctx context.Context, namespace string) {
 	var found []*kueue.LocalQueue

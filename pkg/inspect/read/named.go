@@ -107,11 +107,10 @@ type namedReader struct {
 	facts map[string]*inspect.Facts
 	// elsewhere are the places that marks point to, under other names.
 	elsewhere []delegation.Place
-	// origins are Jobs that Kueue may know. workloads are the possible names of their Workloads,
-	// and queues those of their LocalQueues.
-	origins []*inspect.Job
 	// spaces are the namespaces of all Jobs found, on any cluster.
-	spaces    []string
+	spaces []string
+	// workloads are the possible names of the Workloads of Jobs that Kueue may know. queues are the
+	// LocalQueues that Jobs name.
 	workloads []string
 	queues    []string
 	// waits is whether an origin has no Pods, so that free quota matters.
@@ -264,19 +263,17 @@ func (r *namedReader) plan(clusters []*inspect.Facts) {
 		for _, j := range f.Jobs {
 			spaces.Insert(j.Namespace)
 			r.isOurs = r.isOurs || j.AwaitsDispatch()
-			if j.Prebuilt() != "" {
-				workloads.Insert(j.Prebuilt())
-				continue
-			}
-			if j.ManagedBy != delegation.MultiKueue && j.Queue() == "" {
-				continue
-			}
-			r.origins = append(r.origins, j)
-			r.waits = r.waits || j.Waits()
-			workloads.Insert(j.WorkloadNames()...)
 			if j.Queue() != "" {
 				queues.Insert(j.Queue())
 			}
+			if j.Prebuilt() != "" {
+				workloads.Insert(j.Prebuilt())
+			}
+			if j.ManagedBy != delegation.MultiKueue && (j.Queue() == "" || j.Prebuilt() != "") {
+				continue
+			}
+			r.waits = r.waits || j.Waits()
+			workloads.Insert(j.WorkloadNames()...)
 		}
 	}
 	r.workloads, r.queues, r.spaces = sets.List(workloads), sets.List(queues), sets.List(spaces)
@@ -309,6 +306,7 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 		reader.readSite(ctx, nil)
 	}
 	if reader.hasKueue() {
+		reader.readOtherNamed(ctx)
 		reader.readOwnClaims(ctx, r.spaces)
 		if uids := facts.Preemptors(); len(uids) > 0 {
 			reader.readWorkloadsByUID(ctx, uids)
@@ -328,6 +326,7 @@ func (r *namedReader) readKueue(ctx context.Context, reader *factReader) {
 		reader.waiting = r.workloads
 	}
 	reader.readConfig(ctx)
+	reader.facts.Kueue.QueuesByName = true
 	for _, namespace := range r.spaces {
 		for _, queue := range r.queues {
 			reader.readQueue(ctx, namespace, queue)
