@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,7 +141,9 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 			add(w)
 		}
 		for _, name := range o.WorkloadNames() {
-			add(f.Workload(o.Namespace, name))
+			if w := f.Workload(o.Namespace, name); w != nil && !(name == o.Prebuilt() && isOfAnother(w, o)) {
+				add(w)
+			}
 		}
 	} else if o != nil {
 		for _, w := range v.WorkloadsOf(p, v.Facts(o.Context)) {
@@ -153,6 +156,32 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 		}
 	}
 	return found
+}
+
+// isOfAnother reports whether another object controls a Workload. Kueue ignores such a Workload if a Job
+// names it (kueue: pkg/controller/jobframework/reconciler.go, ensureOneWorkload).
+func isOfAnother(w *kueue.Workload, j *Job) bool {
+	owner := metav1.GetControllerOf(w)
+	return owner != nil && string(owner.UID) != j.UID
+}
+
+// MissingPrebuilt returns why the Workload that an origin names is not its own: it does not exist, or belongs
+// to another object. Kueue then creates none. It returns "" if there is no such reason, or if Workloads
+// were not read.
+func (f *Facts) MissingPrebuilt(j *Job) string {
+	name := j.Prebuilt()
+	if name == "" || j.IsMirror() || !f.isIndexed() || f.Kueue == nil || f.Unread(PartWorkloads) != nil {
+		return ""
+	}
+	w := f.Workload(j.Namespace, name)
+	switch {
+	case w == nil:
+		return "does not exist on " + f.Context
+	case isOfAnother(w, j):
+		owner := metav1.GetControllerOf(w)
+		return fmt.Sprintf("belongs to %s %s/%s", owner.Kind, w.Namespace, owner.Name)
+	}
+	return ""
 }
 
 // CurrentWorkload returns the Workload that shows an object's current state, nil if there is none. An

@@ -345,7 +345,8 @@ func (j *Job) IsElastic() bool { return j.Marks != nil && j.Marks.Elastic }
 // still counts it as not suspended, whatever spec.suspend is, and copies its status.
 func (j *Job) IsStopping() bool { return j.Marks != nil && j.Marks.Stopping }
 
-// Prebuilt returns the Workload that a mirror names as its own, "" if it names none.
+// Prebuilt returns the Workload that a mirror names as its own, or an origin whose user created the
+// Workload; "" if the object names none.
 func (j *Job) Prebuilt() string {
 	if j.Marks == nil {
 		return ""

@@ -34,7 +34,7 @@ type Pair struct {
 	// Mirrors are sorted: current ones first, then unfinished ones, then by context.
 	Mirrors []Mirror
 	// Namesakes are objects on other clusters with the origin's kind, namespace and name that are
-	// no mirrors, because its owner would have marked them.
+	// no mirrors, because its owner would have marked them, or marked them otherwise.
 	Namesakes []*Job
 }
 
@@ -170,16 +170,19 @@ func (p *pairer) byDispatch(j *Job) {
 // byMultiKueue finds the origin of an object with MultiKueue's label. If two management clusters
 // have an origin of that name, the Workload's name decides.
 func (p *pairer) byMultiKueue(j *Job) {
-	var candidates []*Pair
+	var candidates, proven []*Pair
 	for _, pair := range onOtherClusters(p.named[NameOf(j)], j) {
 		if pair.Origin.ManagedBy != delegation.MultiKueue {
 			continue
 		}
 		candidates = append(candidates, pair)
 		if isWorkloadOf(pair.Origin, j.Marks.Prebuilt) {
-			pair.add(j, ByMultiKueue, true)
-			return
+			proven = append(proven, pair)
 		}
+	}
+	if pair, ok := only(proven); ok {
+		pair.add(j, ByMultiKueue, true)
+		return
 	}
 	pair, ok := only(candidates)
 	if !ok {
@@ -305,10 +308,15 @@ func isWorkloadOf(origin *Job, workload string) bool {
 	return workload != "" && slices.Contains(origin.WorkloadNames(), workload)
 }
 
-// WorkloadNames returns the names that the Workloads of a Job can have.
+// WorkloadNames returns the names that the Workloads of a Job can have. Users may create a Workload
+// themselves, under any name, and name it in a label of the Job. MultiKueue gives its name to the
+// mirror (kueue: pkg/controller/jobframework/reconciler.go).
 func (j *Job) WorkloadNames() []string {
 	kind := j.Row()
 	names := kind.WorkloadNames(j.Name, j.UID, "")
+	if j.Prebuilt() != "" {
+		names = append(names, j.Prebuilt())
+	}
 	if j.Marks != nil && j.Marks.PodGroup != "" {
 		names = append(names, j.Marks.PodGroup)
 	}

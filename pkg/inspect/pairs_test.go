@@ -77,6 +77,21 @@ func TestPairUp(t *testing.T) {
 			},
 			[]string{"m/train: w/train multikueue current"},
 		},
+		"MultiKueue's, with a Workload that a user created": {
+			[]*Job{
+				object("m", "ns", "a", multiKueue, marked(delegation.Marks{Prebuilt: "own"})),
+				object("w", "ns", "a", marked(delegation.Marks{MultiKueueOrigin: "x", Prebuilt: "own"})),
+			},
+			[]string{"m/a: w/a multikueue current"},
+		},
+		"two managers, with Workloads of the same name that users created": {
+			[]*Job{
+				object("m", "ns", "a", multiKueue, marked(delegation.Marks{Prebuilt: "own"})),
+				object("n", "ns", "a", multiKueue, marked(delegation.Marks{Prebuilt: "own"})),
+				object("w", "ns", "a", marked(delegation.Marks{MultiKueueOrigin: "x", Prebuilt: "own"})),
+			},
+			[]string{"m/a:", "n/a:", "orphan w/a"},
+		},
 		"MultiKueue's, of an older incarnation": {
 			[]*Job{object("m", "ns", "a", multiKueue, uid("new")), object("w", "ns", "a", mirrorOf("a", "old"))},
 			[]string{"m/a: w/a multikueue old"},

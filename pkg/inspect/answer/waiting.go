@@ -177,6 +177,12 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	if o.Queue() == "" {
 		return ignored, true
 	}
+	if why := f.MissingPrebuilt(o); why != "" {
+		return Answer{
+			State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: advice.ReplacePrebuilt(o).Reached(q.Reach).Fixes(),
+			Message: fmt.Sprintf("It names Workload %s/%s, which %s; Kueue creates none for it.", o.Namespace, o.Prebuilt(), why),
+		}, true
+	}
 	if p := q.withoutClass(); p != nil {
 		// Kueue logs that it creates no Workload, and reports it nowhere else.
 		return Answer{

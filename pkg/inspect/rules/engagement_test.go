@@ -174,6 +174,11 @@ func adapterCases() []testCase {
 	}
 }
 
+// names has the origin of a recording name its Workload.
+func names(workload string) edit {
+	return patch("kwok-mgr", "Job/default/train", `{metadata: {labels: {kueue.x-k8s.io/prebuilt-workload-name: `+workload+`}}}`)
+}
+
 func noWorkloadCases() []testCase {
 	const workload = "Workload/default/job-train-f2552"
 	const warning = `{apiVersion: v1, kind: Event, metadata: {name: w, namespace: default}, type: Warning, reason: ErrWorkloadCompose, message: "no such priority class",
@@ -197,6 +202,15 @@ func noWorkloadCases() []testCase {
 		{name: "it runs where it is", code: "JM017", base: "managed-by-missing", edits: []edit{
 			remove("kwok-mgr", workload), patch("kwok-mgr", "Job/default/train", `{spec: {suspend: false}, status: {active: 2, startTime: "2026-11-20T23:50:30Z", conditions: null}}`),
 		}},
+		{name: "the Workload that it names does not exist", code: "JM017", base: "running", fires: true, edits: []edit{
+			names("team-wl"), patch("kwok-mgr", "Job/default/train", `{spec: {suspend: true}, status: null}`), remove("kwok-mgr", "Workload/default/job-train-1c348"),
+		}},
+		{name: "the Workload that it names belongs to another Job", code: "JM017", base: "running", fires: true, edits: []edit{
+			names("team-wl"), patch("kwok-mgr", "Job/default/train", `{spec: {suspend: true}, status: null}`),
+			patch("kwok-mgr", "Workload/default/job-train-1c348", `{metadata: {name: team-wl, labels: null, ownerReferences: [
+				{apiVersion: batch/v1, kind: Job, name: other, uid: another, controller: true}]}}`),
+		}},
+		{name: "the Workload that it names exists", code: "JM017", base: "running", edits: []edit{names("job-train-1c348")}},
 		{name: "a Workload waits", code: "JM017", base: "no-quota-on-workers"},
 	}
 }

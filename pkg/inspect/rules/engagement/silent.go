@@ -33,14 +33,15 @@ func noWorkload() view.Rule {
 // lacksWorkload reports whether Kueue should have created a Workload by now.
 func lacksWorkload(v *view.View, s view.Submission) bool {
 	j := s.Job()
-	if s.Workload != nil || !s.WorkloadKnown || !s.IsLive() || j.Queue() == "" || j.Prebuilt() != "" || j.MultiKueueOrigin() != "" {
+	if s.Workload != nil || !s.WorkloadKnown || !s.IsLive() || j.Queue() == "" || j.IsMirror() {
 		return false
 	}
 	if has, known := v.HasKueue(s.Manager); !has || !known {
 		return false
 	}
 	if j.ManagedBy == delegation.MultiKueue {
-		return j.Status == delegation.Unclaimed
+		// Kueue creates no Workload for a Job that names one, even if it existed before.
+		return j.Status == delegation.Unclaimed || j.Prebuilt() != ""
 	}
 	// JM017 ignores Jobs that Kueue runs on their own cluster.
 	is, _ := v.IsDispatched(s.Manager, j.Namespace, j.Queue())
@@ -53,6 +54,10 @@ const noPriorityClass = "WorkloadPriorityClassNotFound"
 
 func reportNoWorkload(v *view.View, s view.Submission) {
 	j := s.Job()
+	if why, _ := v.MissingPrebuilt(s.Manager, j); why != "" {
+		reportMissingPrebuilt(v, j, why)
+		return
+	}
 	evidence := []string{
 		fmt.Sprintf("%s: label %s of %s is %s since %s", j.Context, delegation.QueueNameLabel, view.Of(j).String(), j.Queue(), quote.Time(j.CreationTimestamp)),
 		fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID),
@@ -104,6 +109,19 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
 	}
 	v.Report(sighting)
+}
+
+// reportMissingPrebuilt reports a Job that names a Workload that is not its own. Kueue creates none for it (kueue:
+// pkg/controller/jobframework/reconciler.go, handleJobWithNoWorkload).
+func reportMissingPrebuilt(v *view.View, j *inspect.Job, why string) {
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Remedy: advice.ReplacePrebuilt(j),
+		Message: fmt.Sprintf("it names Workload %s/%s, which %s; Kueue creates none for it", j.Namespace, j.Prebuilt(), why),
+		Evidence: []string{
+			fmt.Sprintf("%s: label %s of %s is %s", j.Context, delegation.PrebuiltWorkload, view.Of(j).String(), j.Prebuilt()),
+			fmt.Sprintf("%s: Workload %s/%s %s", j.Context, j.Namespace, j.Prebuilt(), why),
+		},
+	})
 }
 
 // describeMissingQueue completes the sighting of a Job whose LocalQueue does not exist. Kueue creates a Workload

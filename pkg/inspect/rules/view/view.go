@@ -206,6 +206,12 @@ func (v *View) Workload(f *inspect.Facts, namespace, name string) (*kueue.Worklo
 	return f.Workload(namespace, name), ok
 }
 
+// MissingPrebuilt returns why the Workload that an origin names is not its own, "" for no known reason.
+func (v *View) MissingPrebuilt(f *inspect.Facts, j *inspect.Job) (why string, known bool) {
+	known = v.CanRead(f, inspect.PartWorkloads)
+	return f.MissingPrebuilt(j), known
+}
+
 // WorkloadsOf returns the Workloads of a pair on one cluster, its own or a worker's.
 func (v *View) WorkloadsOf(p inspect.Pair, f *inspect.Facts) ([]*kueue.Workload, bool) {
 	ok := v.CanRead(f, inspect.PartWorkloads)
@@ -214,8 +220,9 @@ func (v *View) WorkloadsOf(p inspect.Pair, f *inspect.Facts) ([]*kueue.Workload,
 
 // LocalQueue returns a LocalQueue, nil if there is none.
 func (v *View) LocalQueue(f *inspect.Facts, namespace, name string) (*kueue.LocalQueue, bool) {
-	k, ok := v.Kueue(f, inspect.PartQueues)
-	return k.LocalQueueNamed(namespace, name), ok || k.ListsLocalQueues
+	v.CanRead(f, inspect.PartQueues)
+	local, unread := f.Lookup().LocalQueue(namespace, name)
+	return local, unread == nil
 }
 
 // ClusterQueue returns a ClusterQueue, nil if there is none.
