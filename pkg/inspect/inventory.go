@@ -61,6 +61,9 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	for i := range v.Pairs.Pairs {
 		v.adoptByWorkload(&v.Pairs.Pairs[i])
 	}
+	for i := range v.Pairs.Pairs {
+		v.rejectForeign(&v.Pairs.Pairs[i])
+	}
 	return v
 }
 
@@ -85,6 +88,18 @@ func (v *Inventory) adoptByWorkload(p *Pair) {
 		return false
 	})
 	slices.SortStableFunc(p.Mirrors, byUse)
+}
+
+// rejectForeign makes a mirror of MultiKueue a namesake if nothing shows that it is current, and its
+// management cluster uses another label: another management cluster created it.
+func (v *Inventory) rejectForeign(p *Pair) {
+	p.Mirrors = slices.DeleteFunc(p.Mirrors, func(m Mirror) bool {
+		isForeign := !m.Current && m.Relation == ByMultiKueue && !v.usesOrigin(v.Facts(p.Origin.Context), m.Job.MultiKueueOrigin())
+		if isForeign {
+			p.Namesakes = append(p.Namesakes, m.Job)
+		}
+		return isForeign
+	})
 }
 
 // WithoutGaps splits the inventory for rules that draw conclusions from absent objects. whole lacks

@@ -92,8 +92,8 @@ func (v *Inventory) usesOrigin(manager *Facts, origin string) bool {
 	return used.Has(origin) || used.Len() == 0 && origin == kueue.DefaultOrigin
 }
 
-// originsOf returns the values of multiKueue.origin with which a manager has labeled mirrors and,
-// if there are none, Workloads on workers.
+// originsOf returns the values of multiKueue.origin with which a manager has labeled mirrors, and
+// Workloads on workers. They differ if the value was changed.
 func (v *Inventory) originsOf(manager *Facts) sets.Set[string] {
 	used := sets.New[string]()
 	for _, p := range v.Pairs.Pairs {
@@ -103,10 +103,10 @@ func (v *Inventory) originsOf(manager *Facts) sets.Set[string] {
 			}
 		}
 	}
-	if used.Len() > 0 || manager.Kueue == nil {
+	if manager.Kueue == nil {
 		return used
 	}
-	return v.originsOfCopies(manager)
+	return used.Union(v.originsOfCopies(manager))
 }
 
 // originsOfCopies returns the values with which a manager has labeled Workloads on workers.

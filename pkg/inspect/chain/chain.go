@@ -192,6 +192,9 @@ func (b *builder) addNamesake(depth int, j *inspect.Job) {
 	b.shown[j] = true
 	h := jobHop(j)
 	h.Message = fmt.Sprintf("not its mirror but another %s of this name: %s would have marked it", j.Kind, b.pair.Origin.ManagedBy)
+	if origin := j.MultiKueueOrigin(); origin != "" {
+		h.Message = fmt.Sprintf("not its mirror but another manager's %s of this name: %s is %s", j.Kind, delegation.MultiKueueOriginLabel, origin)
+	}
 	b.add(depth, h)
 }
 

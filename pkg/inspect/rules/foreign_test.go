@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
@@ -54,6 +55,32 @@ func TestForeignClusters(t *testing.T) {
 			with := c
 			with.edits = slices.Concat(c.edits, foreignCluster("a-foreign", "worker1-secret"), foreignCluster("z-foreign", "no-secret"))
 			assert.DeepEqual(t, about(with.make(t)), about(c.inventory(t)))
+		})
+	}
+}
+
+// TestForeignMirror checks that a mirror with the label of another manager is not paired with an origin of the same
+// name, whether a mirror or only a copy of the Workload shows the label of the origin's manager.
+func TestForeignMirror(t *testing.T) {
+	foreign := addMirror("kwok-w2", "train", "job-train-abcde", "somebody-else")
+	for name, edits := range map[string][]edit{
+		"next to the mirror": {foreign},
+		"without a mirror":   {foreign, remove("kwok-w1", "Job/train")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := open(t, testCase{base: "running", edits: edits}.bundle(t))
+			for _, v := range []*inspect.Inventory{o.inventory(t), o.traced(t, "", "train")} {
+				p := only(t, v.Pairs.Pairs)
+				for _, m := range p.Mirrors {
+					assert.Equal(t, m.Job.Context, "kwok-w1")
+				}
+				assert.Equal(t, len(p.Namesakes), 1)
+				hops := chain.Trace(v, p).Hops
+				i := slices.IndexFunc(hops, func(h inspect.Hop) bool { return h.Kind == "Job" && h.Context == "kwok-w2" })
+				assert.Assert(t, i >= 0)
+				assert.Equal(t, hops[i].Message, "not its mirror but another manager's Job of this name: kueue.x-k8s.io/multikueue-origin is somebody-else")
+			}
 		})
 	}
 }

@@ -32,11 +32,8 @@ func olderIncarnation() view.Rule {
 						}
 						known[p.Origin.Context] = of
 					}
-					// Otherwise it is the mirror of a Job with the same name on
-					// another management cluster.
-					if may, certain := of.mayCreate(m.Job.Marks.MultiKueueOrigin); may {
-						reportOlder(v, p.Origin, m.Job, certain)
-					}
+					_, certain := of.mayCreate(m.Job.Marks.MultiKueueOrigin)
+					reportOlder(v, p.Origin, m.Job, certain)
 				}
 			}
 		},
@@ -51,12 +48,11 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 	f, _ := v.Facts(origin.Context)
 	w, known := v.Workload(f, mirror.Namespace, mirror.Prebuilt())
 	other := fmt.Sprintf("annotation %s of %s is %s, which is not a name for UID %s", delegation.PrebuiltWorkload, view.Of(mirror).String(), mirror.Prebuilt(), origin.UID)
-	isChosen := origin.Prebuilt() != "" && origin.Prebuilt() == mirror.Prebuilt()
 	switch uid := mirror.Marks.MultiKueueOriginUID; {
 	case uid != "":
 		other = fmt.Sprintf("annotation %s of %s is %s", delegation.MultiKueueOriginUIDAnnotation, view.Of(mirror).String(), uid)
-	case mirror.Prebuilt() == "" || !known || isChosen || w != nil && view.IsMadeFor(w, origin):
-		// Users may create the Workload themselves, under any name.
+	case mirror.Prebuilt() == "" || !known || w != nil && view.IsMadeFor(w, origin):
+		// A Workload that was made for the origin is its own, whatever its name.
 		return
 	}
 	s := view.Sighting{
