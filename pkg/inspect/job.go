@@ -121,6 +121,8 @@ type Job struct {
 	// Failure is why the Job failed: the reason and the message of its condition. It is "" if it did
 	// not fail, or does not say why.
 	Failure string `json:"-"`
+	// Decision is how a Job will end, although Pods have not ended yet; nil if that is not decided.
+	Decision *Decision `json:"-"`
 	// Controller is the controlling owner, such as the JobSet of a Job; nil if there is none.
 	Controller *metav1.OwnerReference `json:"-"`
 	// WrittenAs are the API versions through which the object was written, according to
@@ -133,6 +135,22 @@ type Job struct {
 
 	// KindRow is the kind, if it was read together with the Job. Row always returns it.
 	KindRow *delegation.Kind `json:"-"`
+}
+
+// Decision is how a Job will end, before its last Pods have ended (kubernetes: pkg/controller/job, conditions
+// SuccessCriteriaMet and FailureTarget).
+type Decision struct {
+	Fails bool
+	// Why has the reason and the message of the condition.
+	Why string
+}
+
+// String describes the decision as a clause without a subject.
+func (d *Decision) String() string {
+	if d.Fails {
+		return "fails by " + d.Why
+	}
+	return "completes by " + d.Why
 }
 
 // Row returns the Job's kind, with all that is known about it.

@@ -127,6 +127,7 @@ func (q *Question) Answer() Answer {
 	}
 	q.explain(&a)
 	q.addEnd(&a, running)
+	q.keepDecision(&a, running)
 	a.Message = strings.TrimSpace(a.Message + " " + a.unknownOrigin)
 	q.addOwnPreemption(&a)
 	q.addFixes(&a)

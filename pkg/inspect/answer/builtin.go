@@ -51,6 +51,7 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	q.podsOf(&a, j, hops)
 	q.addFailing(&a, j)
 	q.addReduced(&a, j)
+	q.addDecision(&a, j)
 	if a.Reason == inspect.ReasonUnschedulable {
 		a.Fixes = q.changes(q.Trace.Placements)
 	}

@@ -51,6 +51,44 @@ func (q *Question) addEnd(a *Answer, mirrors []inspect.Mirror) {
 	}
 }
 
+// addDecision makes it the answer for a Job how it will end, if that is decided and only Pods have not ended.
+// Retries no longer matter then.
+func (q *Question) addDecision(a *Answer, j *inspect.Job) {
+	d := j.Decision
+	if d == nil || a.State.IsFinished() || a.State == inspect.StateTerminating {
+		return
+	}
+	a.State, a.Reason, a.Message = inspect.StateRunning, inspect.ReasonNone, "It "+d.String()
+	if d.Fails {
+		a.State = inspect.StateFailing
+		if !j.IsPart() {
+			a.Fixes = q.readLogs(q.Pair.Jobs()[0])
+		}
+	}
+	if n := count(q.Inventory.Facts(j.Context).PodsOf(j), (*inspect.Pod).IsOpen); n > 0 {
+		have := "have"
+		if n == 1 {
+			have = "has"
+		}
+		a.Reason = inspect.ReasonPods
+		a.Message += fmt.Sprintf("; %s %s not ended", inspect.Count(n, "Pod"), have)
+	}
+	a.Message = sentence(a.Message)
+}
+
+// keepDecision adds to the answer for a Job how it will end, if a finding about its Pods is the answer.
+func (q *Question) keepDecision(a *Answer, mirrors []inspect.Mirror) {
+	j := q.Pair.Origin
+	if len(mirrors) > 0 {
+		j = mirrors[0].Job
+	}
+	isRunning := a.State == inspect.StateRunning || a.State == inspect.StateFailing
+	if j == nil || j.Decision == nil || !isRunning || strings.Contains(a.Message, j.Decision.String()) {
+		return
+	}
+	a.Message = strings.TrimSpace(a.Message + " " + sentence("It "+j.Decision.String()))
+}
+
 // addFailing adds to the answer for a Job that runs or starts which of its Pods failed or restarted. If
 // none runs, the Job is failing.
 func (q *Question) addFailing(a *Answer, j *inspect.Job) {

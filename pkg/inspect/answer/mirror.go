@@ -35,6 +35,7 @@ func (q *Question) withoutOrigin() Answer {
 	}
 	if !a.State.IsFinished() {
 		q.addFailing(&a, j)
+		q.addDecision(&a, j)
 	}
 	if failed := failure(j); failed != "" {
 		a.Message = fmt.Sprintf("It is a mirror on %s. %s", j.Context, failed)
@@ -148,6 +149,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	}
 	q.addFailing(&a, j)
 	q.addReduced(&a, j)
+	q.addDecision(&a, j)
 	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
 	} else if q.isStatusNotCopied(m) {

@@ -59,6 +59,9 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		r.job.FinishedTime = &metav1.Time{Time: since}
 	}
 	r.job.Failure = failureOf(&r.state)
+	if r.job.FinishedTime == nil {
+		r.job.Decision = decisionOf(&r.state)
+	}
 	if failed := ptr.Deref(o.Status.FailedIndexes, ""); failed != "" && r.job.Failure != "" {
 		r.job.Failure += ": " + shortIndexes(failed)
 	}
@@ -104,9 +107,23 @@ func shortIndexes(indexes string) string {
 
 // failureOf returns the reason and the message of the condition by which an object has failed, ""
 // if there is none.
-func failureOf(s *delegation.State) string {
+func failureOf(s *delegation.State) string { return reasonOf(s, batchv1.JobFailed) }
+
+// decisionOf returns how a Job will end, nil if that is not decided.
+func decisionOf(s *delegation.State) *inspect.Decision {
+	if why := reasonOf(s, batchv1.JobFailureTarget); why != "" {
+		return &inspect.Decision{Fails: true, Why: why}
+	}
+	if why := reasonOf(s, batchv1.JobSuccessCriteriaMet); why != "" {
+		return &inspect.Decision{Why: why}
+	}
+	return nil
+}
+
+// reasonOf returns the reason and the message of a true condition, "" if there is none.
+func reasonOf(s *delegation.State, of batchv1.JobConditionType) string {
 	for _, c := range s.Conditions {
-		if c.Type == string(batchv1.JobFailed) && c.True {
+		if c.Type == string(of) && c.True {
 			return strings.TrimSuffix(c.Reason+": "+c.Message, ": ")
 		}
 	}

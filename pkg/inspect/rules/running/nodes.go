@@ -70,9 +70,13 @@ func (b *obstacle) describeUnconfirmed(s *view.Sighting, origin, mirror *inspect
 	if len(nodes) > 1 {
 		which, do, subject = "nodes", "do", "they are"
 	}
-	what := "report their state"
+	whose := "their"
+	if b.count == 1 {
+		whose = "its"
+	}
+	what := "report " + whose + " state"
 	if b.unconfirmed[0].IsTerminating() {
-		what = "confirm their end"
+		what = "confirm " + whose + " end"
 	}
 	s.Message = fmt.Sprintf("%s%s on %s lost (%s): %s %s %s not %s", inspect.Count(b.count, "Pod"), ofMirror(origin), mirror.Context,
 		inspect.Some(names), which, inspect.Some(nodes), do, what)
