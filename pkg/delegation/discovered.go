@@ -33,11 +33,11 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 
 // Fields returns the paths of all fields that determine an object's owner and state.
 func (k Kind) Fields() [][]string {
-	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Indicators.Start, k.Indicators.End, k.PodValue, k.TTL()}
+	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Indicators.Start, k.Indicators.End, k.Indicators.InvalidMessage, k.PodValue, k.TTL()}
 	if k.Template {
 		fields = append(fields, Concurrency())
 	}
-	for _, indicators := range [][]Indicator{k.Indicators.Suspend, k.Indicators.Complete, k.Indicators.Failed, k.Indicators.Suspended, k.Indicators.Running} {
+	for _, indicators := range [][]Indicator{k.Indicators.Suspend, k.Indicators.Complete, k.Indicators.Failed, k.Indicators.Suspended, k.Indicators.Running, k.Indicators.Invalid} {
 		fields = append(fields, fieldsOf(indicators)...)
 	}
 	return fields

@@ -15,9 +15,11 @@ func rayKinds() []Kind {
 	job.Indicators.Complete = []Indicator{{
 		Path: []string{"status", "jobDeploymentStatus"}, Values: []string{"Complete"}, AllOf: []Indicator{field("status.jobStatus", "SUCCEEDED")},
 	}}
-	// The controller does not create the cluster of an invalid RayJob (kuberay:
-	// ray-operator/controllers/ray/rayjob_controller.go).
-	job.Indicators.Failed = []Indicator{field("status.jobDeploymentStatus", "Failed", "ValidationFailed"), {
+	// ValidationFailed is no end (kuberay: ray-operator/apis/ray/v1/rayjob_types.go, IsJobDeploymentTerminal;
+	// kueue: pkg/controller/jobs/rayjob/rayjob_controller.go, IsOnHold).
+	job.Indicators.Invalid = []Indicator{field("status.jobDeploymentStatus", "ValidationFailed")}
+	job.Indicators.InvalidMessage = []string{"status", "message"}
+	job.Indicators.Failed = []Indicator{field("status.jobDeploymentStatus", "Failed"), {
 		Path: []string{"status", "jobDeploymentStatus"}, Values: []string{"Complete"}, AllOf: []Indicator{field("status.jobStatus", "FAILED", "STOPPED")},
 	}}
 	job.Indicators.Suspended = []Indicator{field("status.jobDeploymentStatus", "Suspended")}

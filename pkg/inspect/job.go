@@ -121,6 +121,8 @@ type Job struct {
 	// Failure is why the Job failed: the reason and the message of its condition. It is "" if it did
 	// not fail, or does not say why.
 	Failure string `json:"-"`
+	// Invalid is what its controller says about an invalid spec, nil if it does not say that.
+	Invalid *string `json:"-"`
 	// Decision is how a Job will end, although Pods have not ended yet; nil if that is not decided.
 	Decision *Decision `json:"-"`
 	// Controller is the controlling owner, such as the JobSet of a Job; nil if there is none.

@@ -52,6 +52,7 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	q.addFailing(&a, j)
 	q.addReduced(&a, j)
 	q.addDecision(&a, j)
+	q.addInvalid(&a, j)
 	if a.Reason == inspect.ReasonUnschedulable {
 		a.Fixes = q.changes(q.Trace.Placements)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 )
 
 // addFailed adds to the answer for a failed Job how its Pods ended, and how to read their logs.
@@ -74,6 +75,22 @@ func (q *Question) addDecision(a *Answer, j *inspect.Job) {
 		a.Message += fmt.Sprintf("; %s %s not ended", inspect.Count(n, "Pod"), have)
 	}
 	a.Message = sentence(a.Message)
+}
+
+// addInvalid makes it the answer for a Job that its controller does not start it because its spec is invalid.
+func (q *Question) addInvalid(a *Answer, j *inspect.Job) {
+	if j.Invalid == nil || a.State.IsFinished() || a.State == inspect.StateTerminating {
+		return
+	}
+	message := "Its spec is invalid"
+	if j != q.Pair.Origin {
+		message = fmt.Sprintf("The spec of its mirror on %s is invalid", j.Context)
+	}
+	a.State, a.Reason = inspect.StateBlocked, inspect.ReasonSetup
+	a.Message = sentence(strings.TrimSuffix(message+": "+*j.Invalid, ": "))
+	if o := q.Pair.Origin; o != nil && !o.IsPart() {
+		a.Fixes = command.Say("%s with a valid spec", advice.CreateAgain(o)).Reached(q.Reach).Fixes()
+	}
 }
 
 // keepDecision adds to the answer for a Job how it will end, if a finding about its Pods is the answer.

@@ -150,6 +150,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	q.addFailing(&a, j)
 	q.addReduced(&a, j)
 	q.addDecision(&a, j)
+	q.addInvalid(&a, j)
 	if lost := q.lostConnection(m); lost != "" {
 		a.Reason, a.Message = inspect.ReasonStatusNotCopied, strings.TrimSpace(a.Message+" "+lost)
 	} else if q.isStatusNotCopied(m) {

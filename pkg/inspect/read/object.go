@@ -58,6 +58,9 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		r.job.CompletionTime = nil
 	}
 	r.job.Failure = failureOf(&r.state)
+	if why, ok := kind.Invalid(r.state); ok {
+		r.job.Invalid = &why
+	}
 	return r
 }
 
