@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,12 +78,16 @@ func TestInvalidSelectors(t *testing.T) {
 	assert.Equal(t, code, util.ExitUsage, stderr)
 }
 
-// TestUnsupportedFieldSelector: a snapshot refuses a field that API servers do not select by.
+// TestUnsupportedFieldSelector: a field that no context selects by is the user's mistake, as in
+// kubectl, and not an outage.
 func TestUnsupportedFieldSelector(t *testing.T) {
-	from := []string{"ls", "-A", "--contexts", "management", "--from", exampleFleet, "--field-selector"}
-	out, stderr, code := invoke(t, append(from, "foo.bar=train")...)
-	assert.Equal(t, code, util.ExitPartial, stderr)
-	assert.Assert(t, strings.Contains(out+stderr, `field label "foo.bar" not supported`), out+stderr)
-	out, stderr, code = invoke(t, append(from, "status.successful=0")...)
+	from := []string{"ls", "-A", "--contexts", "management", "--from", exampleFleet}
+	for _, output := range [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "name"}, {"-o", "name", "--no-headers"}, {"--summary"}} {
+		out, stderr, code := invoke(t, slices.Concat(from, []string{"--field-selector", "foo.bar=train"}, output)...)
+		assert.Equal(t, code, util.ExitError, stderr)
+		assert.Equal(t, out, "")
+		assert.Equal(t, stderr, `error: --field-selector "foo.bar=train": cannot list jobs in all namespaces: field label "foo.bar" not supported`+"\n")
+	}
+	out, stderr, code := invoke(t, append(from, "--field-selector", "status.successful=0")...)
 	assert.Equal(t, code, util.ExitOK, out+stderr)
 }

@@ -325,6 +325,9 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	default:
 		list, others = o.listing.Read(ctx, f)
 	}
+	if err := o.refusedSelector(f, list.Errors); err != nil {
+		return nil, err
+	}
 	if !o.listing.CountOnly {
 		o.findMirrors(ctx, f, addresses, list, others, hasEvidence)
 	}

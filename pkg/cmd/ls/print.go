@@ -65,6 +65,9 @@ func (o *listOptions) stream(ctx context.Context, f *fleet.Fleet) error {
 		o.printNothingFound(ctx, f)
 		return nil
 	}
+	if err := o.refusedSelector(f, errs); err != nil {
+		return err
+	}
 	util.ReportErrors(o.ErrOut, errs)
 	return util.Partial(errs, f)
 }

@@ -3,6 +3,7 @@ package ls
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -45,6 +46,28 @@ func (o *listOptions) isComplete(f *fleet.Fleet, addresses []kubecontext.Address
 		return func(string) bool { return false }
 	}
 	return func(namespace string) bool { return o.readsNamespace(f, namespace) }
+}
+
+// refusedSelector returns an error if every reached context refuses the field selector, which is then a
+// mistake of the user and not an outage. It returns nil if a context accepts it.
+func (o *listOptions) refusedSelector(f *fleet.Fleet, errs []inspect.ContextError) error {
+	if o.query.FieldSelector == "" {
+		return nil
+	}
+	var reason string
+	for _, c := range f.Clusters() {
+		i := slices.IndexFunc(errs, func(e inspect.ContextError) bool {
+			return e.Context == c.Context && e.Code == kubecontext.CodeBadRequest
+		})
+		if i < 0 {
+			return nil
+		}
+		reason = errs[i].Message
+	}
+	if reason == "" {
+		return nil
+	}
+	return fmt.Errorf("--field-selector %q: %s", o.query.FieldSelector, reason)
 }
 
 // readsNamespace reports whether a namespace is listed on every cluster.
