@@ -42,6 +42,21 @@ func TestNamesOfOtherKinds(t *testing.T) {
 	assert.Equal(t, out, "No findings in 1 delegated object on 3 clusters\n")
 }
 
+// TestKindsWithVersions: a kind may be named with its version and group, as in kubectl.
+func TestKindsWithVersions(t *testing.T) {
+	want, errOut, code := run(t, "trace", "train", "-n", "ml", "--from", exampleFleet)
+	assert.Equal(t, code, util.ExitOK, errOut)
+	for _, kind := range []string{"jobs.v1.batch", "job.v1.batch", "jobs.batch"} {
+		out, errOut, code := run(t, "trace", kind+"/train", "-n", "ml", "--from", exampleFleet)
+		assert.Equal(t, code, util.ExitOK, errOut)
+		assert.Equal(t, out, want)
+	}
+	_, errOut, code = run(t, "ls", "-A", "--kinds", "jobsets.v1alpha2.jobset.x-k8s.io", "--from", recordings+"/jobsets")
+	assert.Equal(t, code, util.ExitOK, errOut)
+	_, errOut, code = run(t, "trace", "jobs.v1.example.com/train", "--from", exampleFleet)
+	assert.Equal(t, code, util.ExitError, errOut)
+}
+
 // TestNotFoundWithUnreadContext: with an unread context, the error does not say that no namespace has the Job,
 // and does not ask for the -n that was given;
 // without any context, check does not say that it read a namespace.

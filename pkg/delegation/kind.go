@@ -1,6 +1,7 @@
 package delegation
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -120,7 +121,7 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 var kinds = slices.Concat(batchKinds(), jobSetKinds(), kubeflowKinds(), rayKinds(), appWrapperKinds(), tektonKinds(), unmanagedKinds())
 
 // KindNamed returns the known kind with a name: singular, plural, short name, or any of these
-// with the group after a dot ("jobs.batch").
+// with the group after a dot ("jobs.batch"), or with the version and the group ("jobs.v1.batch").
 func KindNamed(name string) (Kind, bool) {
 	for _, k := range kinds {
 		if k.IsNamed(name) {
@@ -132,9 +133,23 @@ func KindNamed(name string) (Kind, bool) {
 
 // IsNamed reports whether a name means the kind, ignoring case: see KindNamed.
 func (k Kind) IsNamed(name string) bool {
-	short := strings.TrimSuffix(strings.ToLower(name), "."+k.Resource.Group)
-	return short == k.Name || short == k.Resource.Resource || slices.Contains(k.ShortNames, short)
+	short, group := SplitKindName(name)
+	return (group == "" || group == k.Resource.Group) && (short == k.Name || short == k.Resource.Resource || slices.Contains(k.ShortNames, short))
 }
+
+// SplitKindName splits the name of a kind into its first word and its group, which is "" if the name has
+// none. It drops a version, because a server has the same objects in each version.
+func SplitKindName(name string) (short, group string) {
+	short, group, _ = strings.Cut(strings.ToLower(name), ".")
+	if version, rest, hasVersion := strings.Cut(group, "."); hasVersion && isVersion.MatchString(version) {
+		group = rest
+	}
+	return short, group
+}
+
+// isVersion matches a version of an API, such as v1beta2. The first word of a group is none, unless the
+// group is named like a version.
+var isVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // KindOf returns the known kind of objects: the row of their version, otherwise of any other
 // version.

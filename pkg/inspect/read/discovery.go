@@ -177,8 +177,8 @@ func (s *kindSearch) matters(group string) bool {
 			return false
 		}
 		known, isKnown := delegation.KindNamed(name)
-		_, of, hasGroup := strings.Cut(name, ".")
-		return isKnown && known.Resource.Group == group || !isKnown && (!hasGroup || strings.EqualFold(of, group))
+		_, of := delegation.SplitKindName(name)
+		return isKnown && known.Resource.Group == group || !isKnown && (of == "" || of == group)
 	})
 }
 
