@@ -3,7 +3,6 @@ package queues
 
 import (
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ type queuesOptions struct {
 	flags    *util.GlobalFlags
 	contexts []fleet.Context
 	// names are the wanted queues and cohorts, empty for all.
-	names   []string
+	names   []queueName
 	scope   read.Scope
 	summary bool
 	pending bool
@@ -45,13 +44,14 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	f := &queuesFlags{GlobalFlags: global}
 	completer := complete.New(env, global)
 	cmd := &cobra.Command{
-		Use: "queues [NAME...] [options]",
+		Use: "queues [[KIND/]NAME...] [options]",
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Show quota, usage and pending Jobs of Kueue's queues",
 		Long: `Show quota, usage and pending Jobs of Kueue's queues: one row for each ClusterQueue,
 flavor and resource. A cohort has rows of its own, and its members are below them. NAME
-is a ClusterQueue or cohort. With --namespace or -A, it is a LocalQueue.
+is a ClusterQueue or cohort. With --namespace or -A, it is a LocalQueue. KIND is
+clusterqueue, cohort or localqueue, as in the output of -o name.
 
   NOMINAL   the queue's own quota
   BORROWED  the part of USED above the queue's own quota
@@ -124,10 +124,11 @@ AdmissionChecks, and every running Job has such a limit.`,
 }
 
 func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOptions, error) {
-	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, names: names, scope: f.scope(), summary: f.summary, pending: f.pending, watch: f.watch}
-	var err error
+	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, scope: f.scope(), summary: f.summary, pending: f.pending, watch: f.watch}
+	var err, namesErr error
 	o.format, err = printers.NewFormat(f.output, f.noHeaders)
-	if err := errors.Join(err, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
+	o.names, namesErr = parseNames(names, o.scope)
+	if err := errors.Join(err, namesErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
@@ -153,8 +154,6 @@ func (f *queuesFlags) scope() read.Scope {
 
 func (f *queuesFlags) conflicts(names []string) error {
 	switch {
-	case slices.Contains(names, ""):
-		return errors.New("empty NAME")
 	case f.summary && f.pending:
 		return errors.New("--summary shows clusters and --pending shows Workloads: choose one")
 	case f.summary && len(names) > 0:

@@ -2,8 +2,6 @@ package queues
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -56,7 +54,7 @@ type queuesRead struct {
 	// UnreadWorkers are workers on which Workloads may wait.
 	UnreadWorkers []inspect.Unchecked
 	// Missing are the names without a queue.
-	Missing []string
+	Missing []queueName
 }
 
 func (o *queuesOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *queuesRead {
@@ -117,7 +115,7 @@ func (o *queuesOptions) addGaps(r *queuesRead, facts *inspect.Facts) {
 
 // unreadWorkers returns the unread workers on which Workloads may wait that have quota on a manager.
 func (o *queuesOptions) unreadWorkers(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory) []inspect.Unchecked {
-	names := o.names
+	names := plainNames(o.names)
 	if o.scope == read.ClusterScope {
 		// The ClusterQueues of workers have names of their own.
 		names = nil
@@ -137,48 +135,22 @@ func (r *queuesRead) isEmpty() bool {
 }
 
 // keep keeps only the rows with some names and the rows below them; no names keep all.
-func (r *queuesRead) keep(names []string) {
+func (r *queuesRead) keep(names []queueName) {
 	if len(names) == 0 {
 		return
 	}
-	found := sets.New[string]()
+	found := sets.New[queueName]()
 	r.List.Items = slices.DeleteFunc(r.List.Items, func(row queues.QueueQuota) bool {
-		wanted := sets.New(names...).Intersection(sets.New(append(row.Cohorts, row.Name)...))
-		if row.Kind == queues.KindLocalQueue {
-			wanted = sets.New(names...).Intersection(sets.New(row.Name))
+		isWanted := false
+		for _, n := range names {
+			if n.covers(&row) {
+				isWanted = true
+				found.Insert(n)
+			}
 		}
-		found = found.Union(wanted)
-		return wanted.Len() == 0
+		return !isWanted
 	})
-	for _, name := range names {
-		if !found.Has(name) && !slices.Contains(r.Missing, name) {
-			r.Missing = append(r.Missing, name)
-		}
-	}
-}
-
-// missingError returns an error for the names without a queue. If not all queues could be read, the
-// error says so.
-func (o *queuesOptions) missingError(r *queuesRead) error {
-	if len(r.Missing) == 0 {
-		return nil
-	}
-	what := "queue or cohort"
-	if o.scope != read.ClusterScope {
-		what = "LocalQueue"
-	}
-	text := fmt.Sprintf("there is no %s %q", what, strings.Join(r.Missing, ", ")) + o.where()
-	if len(r.List.Errors)+len(r.Notes) > 0 {
-		text += " on the contexts that were read"
-	}
-	if o.scope == read.ClusterScope {
-		text += "; for a LocalQueue, add -n or -A"
-	}
-	if o.watch {
-		util.Report(o.ErrOut, "note: %s", text)
-		return nil
-	}
-	return errors.New(text)
+	r.addMissing(names, found.Has)
 }
 
 func (o *queuesOptions) show(r *queuesRead, f *fleet.Fleet) error {
@@ -236,20 +208,6 @@ func refusesLocalQueues(e inspect.ContextError) bool {
 	return e.Refusal != nil && e.Refusal.Resource == "localqueues"
 }
 
-// where returns the namespaces in which LocalQueues were read, in words.
-func (o *queuesOptions) where() string {
-	if o.scope != read.NamespaceScope {
-		return ""
-	}
-	namespaces := []string{}
-	for _, c := range o.contexts {
-		if !slices.Contains(namespaces, c.Namespace) {
-			namespaces = append(namespaces, c.Namespace)
-		}
-	}
-	return " in namespace " + strings.Join(namespaces, ", ")
-}
-
 func (o *queuesOptions) write(w io.Writer, r *queuesRead) error {
 	switch {
 	case o.pending && o.format.IsPerJob():
@@ -280,25 +238,22 @@ func (r *queuesRead) hasSeveralContexts() bool {
 
 // keepPending keeps only the waiting Workloads in queues with some names, or in the members of a
 // cohort; no names keep all.
-func (r *queuesRead) keepPending(names []string, scope read.Scope) {
+func (r *queuesRead) keepPending(names []queueName, scope read.Scope) {
 	rows := r.List.Items
 	r.List.Items = nil
 	if len(names) == 0 {
 		return
 	}
-	wanted, found := sets.New[string](), sets.New[string]()
+	wanted, found := sets.New[string](), sets.New[queueName]()
 	for i := range rows {
 		row := &rows[i]
-		named := []string{row.Name}
-		if scope == read.ClusterScope {
-			named = append(named, row.Cohorts...)
-		} else if row.Kind != queues.KindLocalQueue {
+		if scope != read.ClusterScope && row.Kind != queues.KindLocalQueue {
 			continue
 		}
-		for _, name := range named {
-			if slices.Contains(names, name) {
+		for _, n := range names {
+			if n.covers(row) {
 				wanted.Insert(row.Context + "/" + row.Name)
-				found.Insert(name)
+				found.Insert(n)
 			}
 		}
 	}
@@ -306,16 +261,13 @@ func (r *queuesRead) keepPending(names []string, scope read.Scope) {
 		if scope == read.ClusterScope {
 			return !wanted.Has(j.Context + "/" + j.ClusterQueue)
 		}
-		if slices.Contains(names, j.LocalQueue) {
+		isWanted := func(n queueName) bool { return n.isOf(queues.KindLocalQueue, j.LocalQueue) }
+		if i := slices.IndexFunc(names, isWanted); i >= 0 {
 			// The LocalQueue itself may not be readable.
-			found.Insert(j.LocalQueue)
+			found.Insert(names[i])
 			return false
 		}
 		return true
 	})
-	for _, name := range names {
-		if !found.Has(name) && !slices.Contains(r.Missing, name) {
-			r.Missing = append(r.Missing, name)
-		}
-	}
+	r.addMissing(names, found.Has)
 }
