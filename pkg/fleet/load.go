@@ -86,6 +86,9 @@ func Load(flags *genericclioptions.ConfigFlags, selection Selection) ([]Context,
 		return nil, fmt.Errorf("%w: %s", ErrNoKubeconfig, kubeconfigPaths(loader))
 	}
 	if names, err = selection.pick(names, current); err != nil {
+		if unknown := (*UnknownContextError)(nil); errors.As(err, &unknown) && unknown.Pattern == raw.CurrentContext && !selection.several() {
+			unknown.IsCurrent, unknown.Kubeconfig = *flags.Context == "", *flags.KubeConfig
+		}
 		return nil, err
 	}
 	if used := identityFlags(flags); len(names) > 1 && len(used) > 0 {

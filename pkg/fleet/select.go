@@ -11,6 +11,7 @@ import (
 	"github.com/agnivade/levenshtein"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // UnknownContextError means that the kubeconfig has no such context, or none that matches a
@@ -22,23 +23,48 @@ type UnknownContextError struct {
 	Available []string
 	// Where is the source that lacks the context; "" means the kubeconfig.
 	Where string
+	// IsCurrent is set if the user named no context: the kubeconfig has this one as its current context.
+	// Kubeconfig is the file of --kubeconfig, "" without it.
+	IsCurrent  bool
+	Kubeconfig string
 }
 
 func (e *UnknownContextError) Error() string {
 	where := cmp.Or(e.Where, "the kubeconfig")
 	what := fmt.Sprintf("no context %q in %s", e.Pattern, where)
-	if isPattern(e.Pattern) {
+	switch {
+	case e.IsCurrent:
+		return e.ofCurrent()
+	case isPattern(e.Pattern):
 		what = fmt.Sprintf("no context in %s matches %q", where, e.Pattern)
 	}
+	return what + "; " + e.hint()
+}
+
+// ofCurrent returns the message about a missing current context.
+func (e *UnknownContextError) ofCurrent() string {
+	fix := command.Of("kubectl", "config", "use-context", cmp.Or(e.Nearest, "NAME"))
+	if e.Kubeconfig != "" {
+		fix = fix.With("--kubeconfig", e.Kubeconfig)
+	}
+	hint := e.hint()
+	if e.Nearest == "" {
+		hint += "."
+	}
+	return fmt.Sprintf("no context %q in the kubeconfig, which names it as its current context; %s Change that: %s", e.Pattern, hint, fix.Shell())
+}
+
+// hint names the most similar context, or some contexts.
+func (e *UnknownContextError) hint() string {
 	switch {
 	case e.Nearest != "":
-		return fmt.Sprintf("%s; did you mean %q?", what, e.Nearest)
+		return fmt.Sprintf("did you mean %q?", e.Nearest)
 	case len(e.Available) == 0:
-		return what + "; it has no contexts"
+		return "it has no contexts"
 	case len(e.Available) > 8:
-		return fmt.Sprintf("%s; it has %s and %d more", what, strings.Join(e.Available[:8], ", "), len(e.Available)-8)
+		return fmt.Sprintf("it has %s and %d more", strings.Join(e.Available[:8], ", "), len(e.Available)-8)
 	default:
-		return fmt.Sprintf("%s; it has %s", what, strings.Join(e.Available, ", "))
+		return "it has " + strings.Join(e.Available, ", ")
 	}
 }
 
