@@ -77,9 +77,9 @@ type column[T any] struct {
 	title string
 	// cell returns the text of a row. It must be Safe, and may be styled.
 	cell func(T) string
-	// wide limits the column to the wide table; absent removes it from every table because it has
-	// no content.
-	wide, absent bool
+	// wide limits the column to the wide table; absent removes it from every table. unused removes it
+	// because no row has content for it, except from a table without titles: scripts count its columns.
+	wide, absent, unused bool
 	// shrinks allows cells of several lines if the terminal is too narrow.
 	shrinks bool
 	// minWidth is the minimum width of a shrunk column, if that is more than usual.
@@ -94,9 +94,14 @@ type column[T any] struct {
 	dropRank int
 }
 
+// hasSeveral reports whether the rows have more than one value of a property, such as the context.
+func hasSeveral[T any](rows []T, value func(*T) string) bool {
+	return slices.ContainsFunc(pointers(rows), func(row *T) bool { return value(row) != value(&rows[0]) })
+}
+
 // visibleColumns returns the columns that a table with these options has.
 func visibleColumns[T any](columns []column[T], o TableOptions) []column[T] {
-	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.absent || c.wide && !o.Wide })
+	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.absent || c.unused && !o.NoHeaders || c.wide && !o.Wide })
 }
 
 // newTable returns a table with a row for each value.

@@ -170,9 +170,9 @@ func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.Pa
 	}
 	hasKinds := hasAny(func(j *inspect.PastJob) bool { return j.Kind != "Job" })
 	return []column[*inspect.PastJob]{
-		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, dropRank: 4, cell: func(j *inspect.PastJob) string { return Safe(j.Context) }},
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, unused: !hasSeveral(list.Items, func(j *inspect.PastJob) string { return j.Context }), dropRank: 4, cell: func(j *inspect.PastJob) string { return Safe(j.Context) }},
 		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *inspect.PastJob) string { return Safe(j.Namespace) }},
-		{title: "KIND", shrinks: true, absent: !hasKinds, cell: func(j *inspect.PastJob) string { return Safe(j.Kind) }},
+		{title: "KIND", shrinks: true, unused: !hasKinds, cell: func(j *inspect.PastJob) string { return Safe(j.Kind) }},
 		{title: "JOB", alwaysShown: true, shrinks: true, cell: func(j *inspect.PastJob) string { return Safe(j.Name) }},
 		{title: "OWNER", shrinks: true, dropRank: 3, cell: func(j *inspect.PastJob) string { return Safe(string(j.ManagedBy)) }},
 		{title: "QUEUE", wide: true, shrinks: true, cell: func(j *inspect.PastJob) string { return absentIfEmpty(Safe(j.Queue)) }},

@@ -49,7 +49,7 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 	}
 	// Cells of these columns have blanks, so the columns come last.
 	return append(columns,
-		column[*inspect.Job]{title: "DISPATCHER", wide: true, absent: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
+		column[*inspect.Job]{title: "DISPATCHER", wide: true, unused: !o.Dispatchers, shrinks: true, cell: func(j *inspect.Job) string { return dispatcher(j, o) }},
 		column[*inspect.Job]{title: "REASON", absent: !o.Reasons, shrinks: true, minWidth: minProseWidth, cell: reason},
 	)
 }

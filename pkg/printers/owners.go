@@ -18,11 +18,13 @@ import (
 // Contexts that could not be read follow in their own group.
 //
 // Without headers it leaves out the titles, the header rows and the errors: a script that splits
-// lines into fields does not expect them, and the caller reports errors elsewhere.
+// lines into fields does not expect them, and the caller reports errors elsewhere. The owner then is
+// in a column of its own, as in a watch.
 func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	if o.Markdown {
 		return ownersMarkdown(w, list, o)
 	}
+	o.Owners = o.Owners || o.NoHeaders
 	p := palette{o.Color}
 	// headers are the header rows, by the number of lines before each.
 	headers, line := map[int]string{}, 1
@@ -106,7 +108,7 @@ func Summary(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	for _, s := range delegation.Statuses() {
 		has := func(g inspect.OwnerGroup) bool { return g.Counts[s] > 0 }
 		columns = append(columns, column[*inspect.OwnerGroup]{
-			title: strings.ToUpper(string(s)), absent: !slices.ContainsFunc(list.Items, has),
+			title: strings.ToUpper(string(s)), unused: !slices.ContainsFunc(list.Items, has),
 			cell: func(g *inspect.OwnerGroup) string {
 				if !has(*g) {
 					return none
@@ -278,7 +280,8 @@ func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
 // Write adds a row at the end, with ages as of o.Now. Of o, only Now is used.
 func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
 	s.options.Now = o.Now
-	columns := visibleColumns(jobColumns(s.options), s.options)
+	// A stream has the same columns with and without titles: rows that come later do not count.
+	columns := visibleColumns(jobColumns(s.options), TableOptions{Wide: s.options.Wide})
 	var cells []string
 	if !s.started && !s.options.NoHeaders {
 		if s.events {

@@ -83,7 +83,7 @@ func queueColumns(list *queues.QueueList, o TableOptions) []column[*queues.Queue
 		{title: map[bool]string{false: "USED", true: "USED-HERE"}[locals], alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "FREE", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
-		{title: "WORKERS", dropRank: 4, shrinks: o.Wide, absent: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "WORKERS", dropRank: 4, shrinks: o.Wide, absent: locals && !managers, unused: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
 	}
 }
 
@@ -119,7 +119,7 @@ func clusterColumns(list *queues.QueueList, o TableOptions) []column[*queues.Que
 				return text
 			}
 		}},
-		{title: "KUEUE", dropRank: 1, absent: !hasRelease, cell: func(q *queues.QueueQuota) string {
+		{title: "KUEUE", dropRank: 1, unused: !hasRelease, cell: func(q *queues.QueueQuota) string {
 			if q.Cluster.Kueue == "" {
 				return unknown
 			}
@@ -268,11 +268,11 @@ func pendingColumns(list *queues.PendingList, o TableOptions) []column[*queues.P
 	}
 	hasKinds := hasAny(func(j *queues.PendingJob) bool { return j.Kind != "Job" && j.Kind != "" })
 	return []column[*queues.PendingJob]{
-		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, cell: func(j *queues.PendingJob) string { return Safe(j.Context) }},
+		{title: "CONTEXT", shrinks: true, absent: !o.Contexts, unused: !hasSeveral(list.Items, func(j *queues.PendingJob) string { return j.Context }), cell: func(j *queues.PendingJob) string { return Safe(j.Context) }},
 		{title: "QUEUE", alwaysShown: true, shrinks: true, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.ClusterQueue)) }},
 		{title: "PLACE", alwaysShown: true, cell: place},
 		{title: "NAMESPACE", shrinks: true, absent: !o.Namespaces, cell: func(j *queues.PendingJob) string { return Safe(j.Namespace) }},
-		{title: "KIND", shrinks: true, absent: !hasKinds, dropRank: 4, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
+		{title: "KIND", shrinks: true, unused: !hasKinds, dropRank: 4, cell: func(j *queues.PendingJob) string { return absentIfEmpty(Safe(j.Kind)) }},
 		{title: "JOB", alwaysShown: true, shrinks: true, cell: func(j *queues.PendingJob) string {
 			return Safe(cmp.Or(j.Name, "workload/"+j.Workload))
 		}},

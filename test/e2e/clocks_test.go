@@ -84,7 +84,7 @@ func TestClocksThatDiffer(t *testing.T) {
 			for _, ahead := range []string{tt.one, tt.other} {
 				rows := runAhead(t, ahead, "ls", "-o", "wide", "--no-headers", "--delegated", "-n", tt.ns, "--context", management)
 				age := `([0-9]+s|[0-9]m([0-9]+s)?)`
-				assert.Assert(t, regexp.MustCompile(`^ *train +Running +0/1 +`+age+` +\S+ +`+age+` +Job +`+age+` .*@.* \(`+age+`\) `).MatchString(rows), "%s", rows)
+				assert.Assert(t, regexp.MustCompile(`^ *train +jobmanagedby\.github\.io/dispatch +Running +0/1 +`+age+` +\S+ +`+age+` +Job +`+age+` .*@.* \(`+age+`\) `).MatchString(rows), "%s", rows)
 				trace := runAhead(t, ahead, "trace", "train", "-n", tt.ns, "--contexts", management+","+worker1)
 				assert.Assert(t, regexp.MustCompile(`note: the clock of `+management+` is 3[56][0-9][0-9]s (ahead of|behind) yours`).MatchString(trace), "%s", trace)
 				codes := leaseCodes(t, "-n", tt.ns, "--contexts", management+","+worker1, "--grace", "0s")

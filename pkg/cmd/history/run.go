@@ -34,9 +34,7 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	}
 	table := o.TableNow(o.table)
 	if !o.format.IncludesErrors() && (!o.format.IsTable() || table.NoHeaders) {
-		for _, u := range list.Unchecked {
-			util.Report(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
-		}
+		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
 		util.Report(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
@@ -69,17 +67,5 @@ func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {
 }
 
 func (o *historyOptions) writeTable(w io.Writer, list *inspect.HistoryList) error {
-	table := o.TableNow(o.table)
-	table.Contexts = table.Contexts && hasSeveralContexts(list)
-	return printers.History(w, list, table)
-}
-
-// hasSeveralContexts reports whether Jobs are on more than one context.
-func hasSeveralContexts(list *inspect.HistoryList) bool {
-	for i := range list.Items {
-		if list.Items[i].Context != list.Items[0].Context {
-			return true
-		}
-	}
-	return false
+	return printers.History(w, list, o.TableNow(o.table))
 }

@@ -143,7 +143,7 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.reason, "reason", false, "Add the column REASON: why each Job has its status")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; with -o name, print Jobs as they arrive, in the order of context, namespace and name")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers, and show the owner in the column after the name; with -o name, print Jobs as they arrive, in the order of context, namespace and name")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "mirrors", "reason", "no-headers")
 	flags.StringSliceVarP(&f.labels, "label-columns", "L", nil, "Labels to show as columns, comma-separated, as in kubectl get")
 	util.Describe(cmd, util.ForOutput, cobra.NoFileCompletions, "label-columns")

@@ -227,13 +227,7 @@ func (o *queuesOptions) writeTable(w io.Writer, r *queuesRead) error {
 	if !o.pending {
 		return printers.Queues(w, r.List, table)
 	}
-	table.Contexts = table.Contexts && r.hasSeveralContexts()
 	return printers.Pending(w, r.Pending, table)
-}
-
-// hasSeveralContexts reports whether Workloads wait on more than one context.
-func (r *queuesRead) hasSeveralContexts() bool {
-	return slices.ContainsFunc(r.Pending.Items, func(j queues.PendingJob) bool { return j.Context != r.Pending.Items[0].Context })
 }
 
 // keepPending keeps only the waiting Workloads in queues with some names, or in the members of a
