@@ -17,6 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -175,8 +176,10 @@ type dispatchOptions struct {
 	// kinds finds the kinds that the origin's cluster serves.
 	kinds *writing.KindFinder
 	// owner is the managedBy value of the Jobs.
-	owner  delegation.Owner
-	format *printers.Format
+	owner delegation.Owner
+	// manifests are the Jobs of --filename, as they are in the files.
+	manifests []manifest.Entry
+	format    *printers.Format
 }
 
 // mirrorOptions returns how mirrors of an origin cluster are planned. The cluster is identified.
@@ -215,6 +218,9 @@ func (f *dispatchFlags) toOptions(env util.Environment, args []string, called *c
 	o.owner = delegation.Job().OwnerOf(f.owner.ManagedBy)
 	if o.format, err = printers.NewObjectFormat(f.output, false); err != nil {
 		return nil, &util.UsageError{Err: err}
+	}
+	if err := (plan.Options{SetLabels: f.setLabels, StripLabels: f.stripLabels}).Validate(); err != nil {
+		return nil, err
 	}
 	o.origin, o.workers, err = f.LoadWorkers(env, f.to)
 	return o, err
@@ -256,6 +262,8 @@ func (f *dispatchFlags) checkValues() error {
 		return fmt.Errorf("--on-interrupt must be leave or delete, not %q", f.onInterrupt)
 	case f.mirrorTTL > math.MaxInt32*time.Second:
 		return fmt.Errorf("--mirror-ttl must be at most %s, not %s", math.MaxInt32*time.Second, f.mirrorTTL)
+	case f.mirrorTTL < 0 && f.mirrorTTL != -time.Second:
+		return fmt.Errorf("--mirror-ttl must be zero or more, or -1s for never, not %s", f.mirrorTTL)
 	case f.timeout < 0:
 		return fmt.Errorf("--timeout must be zero or more, not %s", f.timeout)
 	case f.detach && f.onInterrupt == deleteMirror:

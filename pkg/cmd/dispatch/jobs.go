@@ -43,7 +43,7 @@ func (r request) key(namespace, name string) string {
 func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	switch {
 	case len(o.flags.filenames) > 0:
-		return o.readManifests(ctx, origin)
+		return o.findManifests(ctx, origin)
 	case o.flags.labelSelector != "":
 		return o.findBySelector(ctx, origin)
 	}
@@ -104,17 +104,13 @@ func (o *dispatchOptions) findBySelector(ctx context.Context, origin *fleet.Clus
 	return found, nil
 }
 
-// readManifests reads the Jobs of files, and those of them that already exist on the cluster. The
+// findManifests returns the Jobs of files, and reads those of them that already exist on the cluster. The
 // Jobs of a file are dispatched together or not at all.
-func (o *dispatchOptions) readManifests(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
-	manifests, err := manifest.Read(ctx, o.flags.filenames, o.In)
-	if err != nil {
-		return nil, err
-	}
+func (o *dispatchOptions) findManifests(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
 	found := &wantedJobs{}
 	seen := map[string]string{}
 	var errs []error
-	for _, m := range manifests {
+	for _, m := range o.manifests {
 		job := m.Object
 		kind, err := o.kinds.Of(ctx, job.GroupVersionKind())
 		if err == nil {

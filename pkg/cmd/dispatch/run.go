@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/object"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/plan"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -26,6 +27,13 @@ const (
 )
 
 func (o *dispatchOptions) Run(ctx context.Context) error {
+	// A mistake in a file must show before clusters do not answer.
+	if len(o.flags.filenames) > 0 {
+		var err error
+		if o.manifests, err = manifest.Read(ctx, o.flags.filenames, o.In); err != nil {
+			return cmp.Or(util.Interrupted(ctx), err)
+		}
+	}
 	origin, workers, err := o.connect(ctx)
 	if err != nil {
 		return err

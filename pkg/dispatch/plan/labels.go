@@ -18,8 +18,9 @@ import (
 // requested is the reason for changes that the user requested.
 const requested = "requested by a flag"
 
-// validate checks the labels that the user requested.
-func (o Options) validate() error {
+// Validate checks the labels that the user requested, for objects of the kind. Without a
+// kind, it allows the labels that only some kinds refuse.
+func (o Options) Validate() error {
 	var all []error
 	for _, key := range slices.Sorted(maps.Keys(o.SetLabels)) {
 		value := o.SetLabels[key]

@@ -105,7 +105,7 @@ func (e *RefusedError) Prose() command.Prose {
 // mirror has no label with that UID, and the plan does not apply to the stored origin.
 func New(origin *unstructured.Unstructured, o Options) (*Plan, error) {
 	o.Kind, o.Owner = object.OrJob(o.Kind), cmp.Or(o.Owner, delegation.Dispatch)
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	if refusal := refuseKind(origin, o); refusal != nil {
