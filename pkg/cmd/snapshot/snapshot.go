@@ -12,7 +12,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
 // snapshotOptions are the checked options of snapshot.
@@ -84,13 +83,8 @@ func (o *snapshotOptions) complete() (err error) {
 	if err := bundle.CheckTarget(o.dir); err != nil {
 		return err
 	}
-	for _, name := range o.kinds {
-		if name == read.AllKinds {
-			continue
-		}
-		if err := util.CheckKindName(name); err != nil {
-			return &util.UsageError{Err: err}
-		}
+	if err := util.ValidateKinds(o.kinds); err != nil {
+		return &util.UsageError{Err: err}
 	}
 	o.contexts, err = o.flags.Load(&o.Environment, util.EveryContext)
 	return err
@@ -139,11 +133,11 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 	return nil
 }
 
-// report prints how many objects of a context were recorded, or why none were, and reports
-// whether everything was recorded.
+// report prints how many objects of a context were recorded and, as errors, what was not and why. It
+// reports whether everything was recorded.
 func (o *snapshotOptions) report(c *bundle.Context) bool {
 	if c.File == "" {
-		util.Report(o.Out, "%s: not read (%s): %s", c.Name, c.Code, c.Error)
+		util.Report(o.ErrOut, "error: context %q: not read (%s): %s", c.Name, c.Code, c.Error)
 		return false
 	}
 	objects := "objects"

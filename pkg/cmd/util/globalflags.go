@@ -101,5 +101,5 @@ func (f *GlobalFlags) Validate() error {
 	if _, err := clientcmd.ParseTimeout(*f.Kube.Timeout); err != nil {
 		return fmt.Errorf("--request-timeout %s: %w", *f.Kube.Timeout, err)
 	}
-	return f.validateKinds()
+	return ValidateKinds(f.Kinds)
 }

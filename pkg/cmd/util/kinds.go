@@ -14,9 +14,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// validateKinds checks what can be checked without a cluster.
-func (f *GlobalFlags) validateKinds() error {
-	for _, name := range f.Kinds {
+// ValidateKinds returns an error for the first invalid name in a list of --kinds, as far as that shows
+// without a cluster.
+func ValidateKinds(names []string) error {
+	for _, name := range names {
 		if name == read.AllKinds {
 			continue
 		}
