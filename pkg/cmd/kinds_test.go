@@ -117,3 +117,15 @@ func TestKindsAreShown(t *testing.T) {
 	assert.Equal(t, out, "")
 	assert.Assert(t, strings.HasPrefix(errOut, "No objects found in namespace nowhere"), errOut)
 }
+
+// TestKindsOfMissingNamespace: kinds counts no objects in a namespace that does not exist, and says so.
+func TestKindsOfMissingNamespace(t *testing.T) {
+	for namespace, want := range map[string]string{
+		"nosuch": "note: namespace \"nosuch\" does not exist in contexts management, worker-1, worker-2; choose another with -n, or all with -A\n",
+		"ml":     "",
+	} {
+		_, errOut, code := run(t, "kinds", "-n", namespace, "--all-contexts", "--from", exampleFleet)
+		assert.Equal(t, code, util.ExitOK)
+		assert.Equal(t, errOut, want)
+	}
+}
