@@ -30,7 +30,7 @@ func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, completer *complet
 	util.Describe(root, util.ForConnections, util.Directories, "cache-dir")
 	util.Describe(root, util.ForConnections, nil, "insecure-skip-tls-verify", "disable-compression")
 
-	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to read, comma-separated: names, globs or /regular expressions/; ^ excludes")
+	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to read, comma-separated: names, globs or /regular expressions/; ^ excludes. The environment variable "+util.ContextsVariable+" sets the default")
 	util.Describe(root, util.ForClusters, util.ListOf(contexts, "^"), "contexts")
 	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, read every context of the kubeconfig (the default, except of ls and kinds)")
 	util.Describe(root, util.ForClusters, nil, "all-contexts")

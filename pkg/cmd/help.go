@@ -16,7 +16,10 @@ import (
 
 // usageTemplate looks like kubectl's own help. kubectl's templater is not used, because the hints
 // at its end leave "kubectl " out of a plugin's name.
-const usageTemplate = `{{with .Example}}Examples:
+const usageTemplate = `{{if .Aliases}}Aliases:
+  {{.NameAndAliases}}
+
+{{end}}{{with .Example}}Examples:
 {{.}}
 
 {{end}}{{if .HasAvailableSubCommands}}Available Commands:{{range .Commands}}{{if .IsAvailableCommand}}

@@ -137,3 +137,15 @@ func helpOf(t *testing.T, cmd *cobra.Command) string {
 	assert.NilError(t, cmd.Help())
 	return out.String()
 }
+
+// TestHelpOfNames: help shows the other names of a command, and the variable that chooses contexts.
+func TestHelpOfNames(t *testing.T) {
+	for _, cmd := range documented(t) {
+		out, _, _ := run(t, cmd.Name(), "--help")
+		for _, alias := range cmd.Aliases {
+			assert.Assert(t, strings.Contains(out, "Aliases:\n  "+cmd.Name()+", "+alias+"\n"), out)
+		}
+	}
+	out, _, _ := run(t, "options")
+	assert.Assert(t, strings.Contains(strings.Join(strings.Fields(out), " "), "variable KUBECTL_JOBS_MANAGEDBY_CONTEXTS sets the default"), out)
+}
