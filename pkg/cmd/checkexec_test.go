@@ -110,6 +110,7 @@ func TestCheckExecEnds(t *testing.T) {
 // TestCheckExecUsage: a command that cannot work is refused before anything is read.
 func TestCheckExecUsage(t *testing.T) {
 	for want, args := range map[string][]string{
+		"--exec-timeout requires --exec":                 {"-w", "--exec-timeout", "5s"},
 		"--exec requires --watch":                        {"--exec", "true"},
 		"--exec cannot be combined with --fail-on none":  {"-w", "--exec", "true", "--fail-on", "none"},
 		`--exec "  " is not a command: no words`:         {"-w", "--exec", "  "},

@@ -250,3 +250,20 @@ func TestDoctorOfNamespace(t *testing.T) {
 		assert.Check(t, strings.Contains(out, "JM011") == isListed, "-n %s: %s%s", namespace, out, errOut)
 	}
 }
+
+// TestDoctorRows: --no-headers prints one row per finding, as check does, and reports elsewhere what was not
+// checked. A finding about an object without a namespace is suppressed by its name.
+func TestDoctorRows(t *testing.T) {
+	dir := problemFleet(t)
+	out, errOut, code := run(t, "doctor", "--from", dir, "--no-headers")
+	assert.Equal(t, code, util.ExitFindings, errOut)
+	assert.Equal(t, strings.Count(out, "\n"), 5, out)
+	assert.Assert(t, strings.Contains(out, "MultiKueueCluster/worker2") && strings.Contains(errOut, "not checked: "), out)
+	names, _, _ := run(t, "doctor", "--from", dir, "--no-headers", "-o", "custom-columns=CODE:.code,NAME:.name")
+	assert.Assert(t, !strings.Contains(names, "CODE") && strings.Count(names, "\n") == 5, names)
+	fewer, _, _ := run(t, "doctor", "--from", dir, "--no-headers", "--suppress", "JM402=/worker2,JM409=/worker2,JM415=/worker2,JM405=/worker2,JM407=/worker2")
+	assert.Assert(t, strings.Count(fewer, "\n") < 5 && !strings.Contains(fewer, "MultiKueueCluster/worker2"), fewer)
+	_, errOut, code = run(t, "doctor", "--from", dir, "--suppress", "JM402=worker2")
+	assert.Equal(t, code, util.ExitUsage)
+	assert.Assert(t, strings.HasPrefix(errOut, `error: --suppress "JM402=worker2" is not of the form CODE=NAMESPACE/NAME, or CODE=/NAME for an object without a namespace`), errOut)
+}

@@ -39,6 +39,8 @@ type checkFlags struct {
 	// exec is the command to run for each finding that appears or is cleared.
 	exec        string
 	execTimeout time.Duration
+	// limitsExec is set if --exec-timeout was given.
+	limitsExec bool
 }
 
 // checkOptions are the checked options of check.
@@ -98,7 +100,10 @@ not be checked.`,
 		ValidArgsFunction: completer.Func(completer.Objects),
 	}
 	f.addTo(cmd)
-	cmd.RunE = util.Runs(func(args []string) (*checkOptions, error) { return f.toOptions(env, args) })
+	cmd.RunE = util.Runs(func(args []string) (*checkOptions, error) {
+		f.limitsExec = cmd.Flags().Changed("exec-timeout")
+		return f.toOptions(env, args)
+	})
 	return cmd
 }
 
@@ -131,10 +136,10 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}
-	suppressed, err := util.NewSuppression(f.suppress, o.rules)
+	suppressed, err := util.NewSuppression(f.suppress)
 	var formatErr error
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
-	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
+	if err := errors.Join(err, formatErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if f.exec != "" {
@@ -166,12 +171,12 @@ func (f *checkFlags) conflicts() error {
 	switch {
 	case f.grace < 0:
 		return fmt.Errorf("--grace must be zero or more, not %s", f.grace)
-	case f.From != "" && f.watch:
-		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
 	case f.exec != "" && !f.watch:
 		return errors.New("--exec requires --watch")
 	case f.exec != "" && f.failOn == util.FailOnNone:
 		return errors.New("--exec cannot be combined with --fail-on none: no finding would run the command")
+	case f.limitsExec && f.exec == "":
+		return errors.New("--exec-timeout requires --exec")
 	case f.execTimeout <= 0:
 		return fmt.Errorf("--exec-timeout must be more than zero, not %s", f.execTimeout)
 	case f.withPassed && f.output != junit:

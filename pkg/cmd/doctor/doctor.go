@@ -31,6 +31,8 @@ type doctorFlags struct {
 	failOn   string
 	suppress []string
 	output   string
+	// noHeaders prints one row per finding, as in check.
+	noHeaders bool
 	// identity is the user of managers whose kubeconfigs do not show one.
 	identity string
 	probeFlags
@@ -100,6 +102,8 @@ and 4 if something could not be checked.`,
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
 	cmd.Flags().StringVar(&f.identity, "worker-identity", "", "User of managers on their workers, if kubeconfigs do not show it, such as system:serviceaccount:NAMESPACE:NAME")
 	util.Describe(cmd, util.ForFindings, cobra.NoFileCompletions, "worker-identity")
+	cmd.Flags().BoolVar(&f.noHeaders, "no-headers", false, "Print one row per finding, without summary and fixes")
+	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 	f.addTo(cmd)
 	cmd.RunE = util.Runs(func([]string) (*doctorOptions, error) { return f.toOptions(env, cmd.Flags().Changed) })
 	return cmd
@@ -107,9 +111,9 @@ and 4 if something could not be checked.`,
 
 func (f *doctorFlags) toOptions(env util.Environment, isGiven func(flag string) bool) (*doctorOptions, error) {
 	o := &doctorOptions{Environment: env, flags: f.GlobalFlags, probe: f.probeFlags, failOn: inspect.Severity(f.failOn), namespace: *f.Kube.Namespace, identity: f.identity}
-	suppressed, err := util.NewSuppression(f.suppress, rules.ForSetup())
+	suppressed, err := util.NewSuppression(f.suppress)
 	var formatErr error
-	o.format, formatErr = printers.NewFormat(f.output, false, junit, sarif)
+	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
 	if err := errors.Join(err, formatErr, util.ValidateFailOn(f.failOn), f.validate(f.GlobalFlags, isGiven)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
@@ -117,7 +121,7 @@ func (f *doctorFlags) toOptions(env util.Environment, isGiven func(flag string) 
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
 		return nil, err
 	}
-	o.table = printers.TableOptions{Evidence: o.format.Wide(), Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown)}
+	o.table = printers.TableOptions{Evidence: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown)}
 	return o, nil
 }
 
@@ -144,10 +148,8 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, report) }, func(w io.Writer) error { return o.writeTable(w, report) }); err != nil {
 		return err
 	}
-	if !o.format.IncludesErrors() && !o.format.IsTable() && !o.format.Is(junit) && !o.format.Is(sarif) {
-		for _, u := range report.Unchecked {
-			util.Report(o.ErrOut, "not checked: %s", printers.UncheckedText(u))
-		}
+	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
+		util.ReportUnchecked(o.ErrOut, report.Unchecked)
 	}
 	return errors.Join(util.Verdict(report.Items, o.failOn), util.Incomplete(report.Unchecked))
 }
@@ -167,6 +169,9 @@ func (o *doctorOptions) write(w io.Writer, report *inspect.DoctorReport) error {
 }
 
 func (o *doctorOptions) writeTable(w io.Writer, report *inspect.DoctorReport) error {
+	if o.table.NoHeaders {
+		return printers.Findings(w, report.Findings(), o.TableNow(o.table))
+	}
 	return printers.Doctor(w, report, o.TableNow(o.table))
 }
 

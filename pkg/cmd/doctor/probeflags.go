@@ -58,6 +58,8 @@ func (f *probeFlags) validate(global *util.GlobalFlags, isGiven func(flag string
 		return errors.New("--probe cannot be combined with --from: a snapshot runs no Jobs")
 	case isGiven("suppress"):
 		return errors.New("--suppress is for findings, which --probe does not report")
+	case isGiven("no-headers"):
+		return errors.New("--no-headers is for findings, which --probe does not report")
 	case isGiven("worker-identity"):
 		return errors.New("--worker-identity is for the checks of rights, which --probe leaves out")
 	case f.timeout <= 0:

@@ -80,7 +80,7 @@ func newOptions(env util.Environment, global *util.GlobalFlags, args []string, o
 			return nil, fmt.Errorf("check has no rule for %s (%s): %s", u.Code, u.Title, u.Reason)
 		}
 	}
-	return nil, &util.UsageError{Err: util.UnknownCode(args[0], o.rules)}
+	return nil, &util.UsageError{Err: util.UnknownCode(args[0])}
 }
 
 // Run prints the descriptions.

@@ -38,7 +38,7 @@ func ofNames() parameter {
 }
 
 func suppressed() parameter {
-	return parameter{name: "suppress", flag: "suppress", description: "Findings to leave out: CODE, or CODE=NAMESPACE/NAME with * as wildcard."}
+	return parameter{name: "suppress", flag: "suppress", description: "Findings to leave out: CODE, or CODE=NAMESPACE/NAME with * as wildcard; CODE=/NAME for an object without a namespace."}
 }
 
 // tools returns all tools of the server. Each of them only reads.

@@ -141,7 +141,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	var err, formatErr error
 	o.wanted, err = util.ParseJobName(args)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid, printers.SVG)
-	if err := errors.Join(err, formatErr, o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
+	if err := errors.Join(err, formatErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
@@ -180,8 +180,6 @@ func (o *traceOptions) draws() bool {
 // conflicts returns an error for flags that make no sense together.
 func (f *traceFlags) conflicts(o *traceOptions) error {
 	switch {
-	case f.From != "" && f.watch:
-		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
 	case o.wanted.Name != "" && f.orphans:
 		return errors.New("--orphans cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.labelSelector != "":

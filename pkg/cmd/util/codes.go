@@ -14,7 +14,7 @@ func KnownCodes(typed []string) ([]string, error) {
 	for _, code := range typed {
 		code = strings.ToUpper(code)
 		if _, ok := rules.ByCode(code); !ok {
-			return nil, UnknownCode(code, rules.Catalogue())
+			return nil, UnknownCode(code)
 		}
 		codes = append(codes, code)
 	}
@@ -22,9 +22,9 @@ func KnownCodes(typed []string) ([]string, error) {
 }
 
 // UnknownCode returns the error for an unknown code, with a similar one.
-func UnknownCode(code string, all []rules.Rule) error {
+func UnknownCode(code string) error {
 	var known []string
-	for _, r := range all {
+	for _, r := range rules.Catalogue() {
 		known = append(known, r.Code)
 	}
 	hint := "the explain command lists all codes"

@@ -12,8 +12,8 @@ const (
 	ExitOK    = 0
 	ExitError = 1
 	ExitUsage = 2
-	// ExitFindings: check has findings at or above --fail-on, or the Jobs that trace was given
-	// can run nowhere.
+	// ExitFindings: check or doctor has findings at or above --fail-on, a probe failed, or a Job of
+	// trace --filename can run nowhere.
 	ExitFindings = 3
 	ExitPartial  = 4
 	// ExitFailed: a dispatched Job failed.

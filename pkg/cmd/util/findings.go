@@ -18,7 +18,7 @@ func AddFindingsFlags(cmd *cobra.Command, failOn *string, suppress *[]string) {
 	flags := cmd.Flags()
 	flags.StringVar(failOn, "fail-on", string(inspect.Warning), "The lowest severity that causes exit code 3, and a failure in -o junit. One of: (error, warning, info, none)")
 	Describe(cmd, ForFindings, OneOf(failOnValues()...), "fail-on")
-	flags.StringSliceVar(suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard")
+	flags.StringSliceVar(suppress, "suppress", nil, "Findings to leave out, comma-separated: CODE, or CODE=NAMESPACE/NAME with * as wildcard; CODE=/NAME for an object without a namespace, such as a MultiKueueCluster")
 	Describe(cmd, ForFindings, ListOf(OneOf(Codes()...), ""), "suppress")
 }
 

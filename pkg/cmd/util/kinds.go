@@ -21,17 +21,17 @@ func ValidateKinds(names []string) error {
 		if name == read.AllKinds {
 			continue
 		}
-		if err := CheckKindName(name); err != nil {
+		if err := checkKindName(name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// CheckKindName returns an error for an invalid name of a kind, as far as that shows before any
+// checkKindName returns an error for an invalid name of a kind, as far as that shows before any
 // cluster is asked: clusters may serve unknown kinds. A name similar to that of a known kind is a
 // typo, unless it has its group.
-func CheckKindName(name string) error {
+func checkKindName(name string) error {
 	if _, known := delegation.KindNamed(name); known {
 		return nil
 	}

@@ -20,7 +20,7 @@ func TestCheckKindName(t *testing.T) {
 		"": `unknown kind "". Known kinds: job, cronjob, jobset`, "a/b": `unknown kind "a/b". Known kinds:`, "my_kind": `unknown kind "my_kind"`,
 		"widgets.": `unknown kind "widgets."`, ".example.com": `unknown kind ".example.com"`, "w i": "and all; the kinds command lists all",
 	} {
-		err := CheckKindName(name)
+		err := checkKindName(name)
 		if want == "" {
 			assert.NilError(t, err)
 		} else {

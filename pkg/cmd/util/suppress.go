@@ -6,7 +6,6 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
 // Suppression lists the findings that a user wants to leave out.
@@ -15,19 +14,20 @@ type Suppression []suppressed
 // suppressed is one entry: a code, and the objects for which it is left out.
 type suppressed struct{ code, object string }
 
-// NewSuppression parses entries of the form CODE[=NAMESPACE/NAME].
-func NewSuppression(entries []string, all []rules.Rule) (Suppression, error) {
+// NewSuppression parses entries of the form CODE[=NAMESPACE/NAME]. The namespace is empty for objects
+// without one.
+func NewSuppression(entries []string) (Suppression, error) {
 	var s Suppression
 	for _, entry := range entries {
 		code, object, limited := strings.Cut(entry, "=")
-		code = strings.ToUpper(code)
-		if _, ok := rules.ByCode(code); !ok {
-			return nil, UnknownCode(code, all)
+		codes, err := KnownCodes([]string{code})
+		if err != nil {
+			return nil, err
 		}
 		if _, err := glob.Match(object, ""); err != nil || limited && strings.Count(object, "/") != 1 {
-			return nil, fmt.Errorf("--suppress %q is not of the form CODE=NAMESPACE/NAME", entry)
+			return nil, fmt.Errorf("--suppress %q is not of the form CODE=NAMESPACE/NAME, or CODE=/NAME for an object without a namespace", entry)
 		}
-		s = append(s, suppressed{code, object})
+		s = append(s, suppressed{codes[0], object})
 	}
 	return s, nil
 }

@@ -21,7 +21,7 @@ func ParseJobName(args []string) (read.Wanted, error) {
 		return w, nil
 	}
 	w.Name = name
-	if err := CheckKindName(kind); err != nil {
+	if err := checkKindName(kind); err != nil {
 		return w, err
 	}
 	if name == "" || strings.Contains(name, "/") {
