@@ -139,7 +139,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	suppressed, err := util.NewSuppression(f.suppress)
 	var formatErr error
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
-	if err := errors.Join(err, formatErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
+	if err := errors.Join(err, formatErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if f.exec != "" {

@@ -141,7 +141,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	var err, formatErr error
 	o.wanted, err = util.ParseJobName(args)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid, printers.SVG)
-	if err := errors.Join(err, formatErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
+	if err := errors.Join(err, formatErr, util.NamesOrSelectors(args, f.labelSelector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
@@ -182,8 +182,6 @@ func (f *traceFlags) conflicts(o *traceOptions) error {
 	switch {
 	case o.wanted.Name != "" && f.orphans:
 		return errors.New("--orphans cannot be combined with a NAME")
-	case o.wanted.Name != "" && f.labelSelector != "":
-		return errors.New("--selector cannot be combined with a NAME")
 	case o.wanted.Name != "" && f.choosesKinds:
 		return errors.New("--kinds cannot be combined with a NAME. Write KIND/NAME")
 	case o.wanted.Name == "" && f.timeline:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -117,10 +118,12 @@ func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, readCon
 	return errors.New(message + "; " + namespaceHint(ctx, f, wanted, readContexts, len(unread) == 0))
 }
 
-// namespaceHint says which namespaces of some contexts have a Job of the wanted name. If none has one, it names
+// namespaceHint says which other namespaces of some contexts have a Job of the wanted name. If none has one, it names
 // the contexts, unless areAllContexts is set.
 func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, contexts []string, areAllContexts bool) string {
 	namespaces, isComplete := wanted.NamespacesWith(ctx, f, contexts)
+	// A Job of the namespace in use was created after the reading.
+	namespaces = slices.DeleteFunc(namespaces, func(name string) bool { return name == wanted.Namespace })
 	switch {
 	case len(namespaces) == 1:
 		return fmt.Sprintf("namespace %s has one: add -n %s", namespaces[0], namespaces[0])

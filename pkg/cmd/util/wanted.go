@@ -1,6 +1,8 @@
 package util
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,20 +52,31 @@ func ParseJobNames(args []string, namespace string) ([]read.Wanted, error) {
 	return names, nil
 }
 
-// WithKinds adds the kinds of named Jobs to those of --kinds. Without any kind, only Jobs are read.
+// NamesOrSelectors returns kubectl's error if names of Jobs are given together with selectors.
+func NamesOrSelectors(names []string, selectors ...string) error {
+	if len(names) > 0 && strings.Join(selectors, "") != "" {
+		return errors.New("name cannot be provided when a selector is specified")
+	}
+	return nil
+}
+
+// WithKinds adds the kinds of named objects to those of --kinds. Without any kind, only Jobs are read.
 func WithKinds(kinds []string, names []read.Wanted) []string {
-	hasKind := func(w read.Wanted) bool { return w.Kind != "" }
-	if slices.Contains(kinds, read.AllKinds) || !slices.ContainsFunc(names, hasKind) {
+	needsKind := func(w read.Wanted) bool { return len(kinds) > 0 || w.Kind != "" }
+	if slices.Contains(kinds, read.AllKinds) || !slices.ContainsFunc(names, needsKind) {
 		return kinds
 	}
 	all := slices.Clone(kinds)
 	for _, w := range names {
-		switch {
-		case hasKind(w) && !slices.Contains(all, w.Kind):
-			all = append(all, w.Kind)
-		case !hasKind(w) && len(kinds) == 0 && !slices.Contains(all, delegation.Job().Name):
-			all = append(all, delegation.Job().Name)
+		if kind := cmp.Or(w.Kind, delegation.Job().Name); !slices.ContainsFunc(all, func(k string) bool { return isSameKind(k, kind) }) {
+			all = append(all, kind)
 		}
 	}
 	return all
+}
+
+// isSameKind reports whether two words name the same kind.
+func isSameKind(a, b string) bool {
+	kind, isKnown := delegation.KindNamed(a)
+	return a == b || isKnown && kind.IsNamed(b)
 }
