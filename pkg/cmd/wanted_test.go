@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +23,17 @@ func TestNamedJobsWithKinds(t *testing.T) {
 	}
 	out, _, _ := run(t, append([]string{"ls", "--kinds", "jobset", "job/d01", "-o", "name"}, from...)...)
 	assert.Equal(t, out, "job.batch/d01\n")
+}
+
+// TestEmptyNames: an empty name or kind is the same usage error in each command with optional names of Jobs.
+func TestEmptyNames(t *testing.T) {
+	for _, args := range [][]string{{"ls"}, {"check"}, {"trace"}, {"cancel"}, {"dispatch", "--to", "worker-1"}} {
+		for _, name := range []string{"", "/train"} {
+			_, errOut, code := invoke(t, slices.Insert(slices.Clone(args), 1, name)...)
+			assert.Equal(t, code, util.ExitUsage, errOut)
+			assert.Assert(t, strings.HasPrefix(errOut, "error: "+strconv.Quote(name)+" is not of the form [KIND/]NAME"), "%v: %s", args, errOut)
+		}
+	}
 }
 
 // TestNameWithSelector: a name with a selector is the same usage error as in kubectl, in every command and

@@ -137,9 +137,10 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		failOn: inspect.Severity(f.failOn),
 	}
 	suppressed, err := util.NewSuppression(f.suppress)
-	var formatErr error
+	var formatErr, namesErr error
+	o.names, namesErr = util.ParseJobNames(args)
 	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
-	if err := errors.Join(err, formatErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
+	if err := errors.Join(err, formatErr, namesErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if f.exec != "" {
@@ -155,12 +156,10 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		return nil, err
 	}
 	util.OneNamespace(o.contexts)
-	namespace := o.contexts[0].Namespace
-	if f.AllNamespaces {
-		namespace = ""
-	}
-	if o.names, err = util.ParseJobNames(args, namespace); err != nil {
-		return nil, &util.UsageError{Err: err}
+	for i := range o.names {
+		if !f.AllNamespaces {
+			o.names[i].Namespace = o.contexts[0].Namespace
+		}
 	}
 	o.query.Kinds = util.WithKinds(o.query.Kinds, o.names)
 	o.table = printers.TableOptions{Kinds: !o.query.OnlyJobs(), Wide: o.format.Wide(), Evidence: len(o.names) > 0, NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown)}

@@ -176,7 +176,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
 	var codesErr, namesErr error
 	o.filter.Findings, codesErr = f.codes(o.watch)
-	o.names, namesErr = util.ParseJobNames(args, "")
+	o.names, namesErr = util.ParseJobNames(args)
 	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, util.NamesOrSelectors(args, f.labelSelector, f.fieldSelector), f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch), o.format.RefuseWatch(o.watch)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}

@@ -24,7 +24,7 @@ func NoArguments(cmd *cobra.Command, args []string) error {
 // AtMostOne is cobra.MaximumNArgs(1) with a better message.
 func AtMostOne(what, form string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 1 || len(args) == 1 && args[0] == "" {
+		if len(args) > 1 {
 			hint := ""
 			if kind, isKind := delegation.KindNamed(args[0]); isKind && len(args) == 2 {
 				hint = fmt.Sprintf(". Write %s/%s", kind.Name, args[1])

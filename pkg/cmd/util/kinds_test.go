@@ -47,6 +47,9 @@ func TestParseJobName(t *testing.T) {
 		{argument: "widgets.example.com/train", want: read.Wanted{Kind: "widgets.example.com", Name: "train"}},
 		{argument: "jobst/train", err: `did you mean "jobset"?`},
 		{argument: "job/", err: "is not of the form [KIND/]NAME"},
+		{argument: "", err: `"" is not of the form [KIND/]NAME`},
+		{argument: " ", err: `" " is not of the form [KIND/]NAME`},
+		{argument: "/train", err: `"/train" is not of the form [KIND/]NAME`},
 		{argument: "ns/job/train", err: "is not of the form [KIND/]NAME"},
 	} {
 		wanted, err := ParseJobName([]string{tt.argument})

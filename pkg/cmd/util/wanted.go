@@ -17,16 +17,17 @@ func ParseJobName(args []string) (read.Wanted, error) {
 	if len(args) == 0 {
 		return w, nil
 	}
-	kind, name, ok := strings.Cut(args[0], "/")
-	if !ok {
-		w.Name = args[0]
-		return w, nil
+	kind, name, hasKind := strings.Cut(args[0], "/")
+	if !hasKind {
+		kind, name = delegation.Job().Name, args[0]
 	}
 	w.Name = name
-	if err := checkKindName(kind); err != nil {
-		return w, err
+	if strings.TrimSpace(kind) != "" {
+		if err := checkKindName(kind); err != nil {
+			return w, err
+		}
 	}
-	if name == "" || strings.Contains(name, "/") {
+	if strings.TrimSpace(kind) == "" || strings.TrimSpace(name) == "" || strings.Contains(name, "/") {
 		return w, fmt.Errorf("%q is not of the form [KIND/]NAME. Set the namespace with -n", args[0])
 	}
 	if !delegation.Job().IsNamed(kind) {
@@ -35,18 +36,14 @@ func ParseJobName(args []string) (read.Wanted, error) {
 	return w, nil
 }
 
-// ParseJobNames parses arguments of the form [KIND/]NAME, for Jobs in a namespace.
-func ParseJobNames(args []string, namespace string) ([]read.Wanted, error) {
+// ParseJobNames parses arguments of the form [KIND/]NAME.
+func ParseJobNames(args []string) ([]read.Wanted, error) {
 	var names []read.Wanted
 	for _, arg := range args {
 		w, err := ParseJobName([]string{arg})
 		if err != nil {
 			return nil, err
 		}
-		if strings.TrimSpace(w.Name) == "" {
-			return nil, fmt.Errorf("%q is not a name", arg)
-		}
-		w.Namespace = namespace
 		names = append(names, w)
 	}
 	return names, nil

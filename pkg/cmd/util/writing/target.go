@@ -3,7 +3,6 @@
 package writing
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -22,9 +21,6 @@ func ParseTargets(args []string) ([]Target, error) {
 		w, err := util.ParseJobName([]string{arg})
 		if err != nil {
 			return nil, err
-		}
-		if w.Name == "" {
-			return nil, errors.New("empty NAME")
 		}
 		if t := (Target{w.Kind, w.Name}); !slices.Contains(targets, t) {
 			targets = append(targets, t)
