@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/kubectl/pkg/cmd/get"
@@ -145,12 +146,7 @@ func (f *Format) PrintObject(w io.Writer, o runtime.Object) error {
 // PrintJobs writes Jobs one after the other, in a format other than a table.
 func (f *Format) PrintJobs(w io.Writer, jobs []*inspect.Job) error {
 	if f.name == "name" {
-		for _, j := range jobs {
-			if err := writeLines(w, resourceName(j)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printNames(w, jobs, namedJob)
 	}
 	if !f.IsPerJob() {
 		for _, j := range jobs {
@@ -168,16 +164,12 @@ func (f *Format) PrintTraces(w io.Writer, traces []inspect.Trace) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(traces))
 	}
-	for i := range traces {
-		j := traces[i].Origin
-		if j == nil {
-			j = &traces[i].Mirrors[0].Job
+	return printNames(w, pointers(traces), func(t *inspect.Trace) namedObject {
+		if t.Origin == nil {
+			return namedJob(&t.Mirrors[0].Job)
 		}
-		if err := writeLines(w, resourceName(j)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return namedJob(t.Origin)
+	})
 }
 
 // printColumns writes objects in columns that the user chose.
@@ -243,15 +235,6 @@ func unstructuredOf(o any) (*unstructured.Unstructured, error) {
 	return &unstructured.Unstructured{Object: content}, nil
 }
 
-// resourceName returns what kubectl prints for -o name, such as "job.batch/pi".
-func resourceName(j *inspect.Job) string {
-	kind := strings.ToLower(j.Kind)
-	if group := j.GetObjectKind().GroupVersionKind().Group; group != "" {
-		kind += "." + group
-	}
-	return Safe(kind + "/" + j.Name)
-}
-
 // PrintEvent writes a change of a Job as a document of kind WatchEvent, in the form of the API's
 // own watch events.
 func (f *Format) PrintEvent(w io.Writer, event inspect.ChangeType, j *inspect.Job) error {
@@ -271,11 +254,50 @@ func (f *Format) PrintFindings(w io.Writer, findings []inspect.Finding) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(findings))
 	}
-	for i := range findings {
-		j := inspect.Job{APIVersion: findings[i].APIVersion, Kind: findings[i].Kind, Name: findings[i].Name}
-		if err := writeLines(w, resourceName(&j)); err != nil {
+	return printNames(w, pointers(findings), func(f *inspect.Finding) namedObject {
+		return namedObject{context: f.Context, namespace: f.Namespace, kind: groupKind(f.APIVersion, f.Kind), name: f.Name}
+	})
+}
+
+// namedObject identifies an object for -o name.
+type namedObject struct {
+	context, namespace, uid string
+	// kind is empty for what is no API object, such as a context.
+	kind schema.GroupKind
+	name string
+}
+
+// printNames writes the name of each object once, on a line of its own, as kubectl does: objects of the same
+// name in several namespaces or contexts have a line each.
+func printNames[T any](w io.Writer, items []*T, object func(*T) namedObject) error {
+	seen := map[namedObject]bool{}
+	for _, item := range items {
+		o := object(item)
+		if seen[o] {
+			continue
+		}
+		seen[o] = true
+		if err := writeLines(w, o.text()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// text returns what kubectl prints for -o name, such as "job.batch/pi".
+func (o namedObject) text() string {
+	if o.kind.Empty() {
+		return absentIfEmpty(Safe(o.name))
+	}
+	return Safe(strings.ToLower(o.kind.String()) + "/" + o.name)
+}
+
+// namedJob identifies a Job.
+func namedJob(j *inspect.Job) namedObject {
+	return namedObject{j.Context, j.Namespace, j.UID, groupKind(j.APIVersion, j.Kind), j.Name}
+}
+
+// groupKind returns a kind without its version.
+func groupKind(apiVersion, kind string) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()
 }

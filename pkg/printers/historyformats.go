@@ -45,21 +45,12 @@ func (f *Format) PrintPast(w io.Writer, list *inspect.HistoryList) error {
 		}
 		return printColumns(f, w, pointers(list.Items))
 	}
-	for i := range list.Groups {
-		if err := writeLines(w, absentIfEmpty(Safe(list.Groups[i].Group))); err != nil {
-			return err
-		}
-	}
 	if list.By != "" {
-		return nil
+		return printNames(w, pointers(list.Groups), func(g *inspect.HistorySum) namedObject { return namedObject{name: g.Group} })
 	}
-	for i := range list.Items {
-		j := &list.Items[i]
-		if err := writeLines(w, resourceName(&inspect.Job{APIVersion: j.APIVersion, Kind: j.Kind, Name: j.Name})); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printNames(w, pointers(list.Items), func(j *inspect.PastJob) namedObject {
+		return namedObject{j.Context, j.Namespace, j.UID, groupKind(j.APIVersion, j.Kind), j.Name}
+	})
 }
 
 // HistoryCSV writes a line for each Job or each group, with times in RFC 3339 and durations in

@@ -134,7 +134,7 @@ func kindDetails(k *inspect.ServedKind, o TableOptions) string {
 }
 
 // PrintKinds writes kinds one after the other, in a format that IsPerJob: their names
-// as --kinds takes them, each once, or columns.
+// as --kinds takes them, or columns. These are types, not objects, so each name has one line.
 func (f *Format) PrintKinds(w io.Writer, kinds []inspect.ServedKind) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(kinds))

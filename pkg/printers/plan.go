@@ -29,13 +29,9 @@ func Plans(w io.Writer, f *Format, plans []*plan.Plan, o TableOptions) error {
 	case f.IsTable():
 		return annotatedPlans(w, plans, o)
 	case f.name == "name":
-		for i := range mirrors {
-			gvk := mirrors[i].GroupVersionKind()
-			if err := writeLines(w, Safe(strings.ToLower(gvk.GroupKind().String())+"/"+mirrors[i].GetName())); err != nil {
-				return err
-			}
-		}
-		return nil
+		return printNames(w, pointers(mirrors), func(m *unstructured.Unstructured) namedObject {
+			return namedObject{namespace: m.GetNamespace(), kind: m.GroupVersionKind().GroupKind(), name: m.GetName()}
+		})
 	case f.IsPerJob():
 		return printColumns(f, w, pointers(mirrors))
 	case len(mirrors) == 1:

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -213,24 +215,18 @@ func workers(q *queues.QueueQuota, wide bool) string {
 	return text
 }
 
-// PrintQueues writes queues one after the other, in a format that IsPerJob: their names, each
-// once, or columns.
+// PrintQueues writes queues one after the other, in a format that IsPerJob: their names, or columns.
 func (f *Format) PrintQueues(w io.Writer, list *queues.QueueList) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(list.Items))
 	}
-	var names []string
-	for i := range list.Items {
-		q := &list.Items[i]
-		name := Safe(strings.ToLower(string(q.Kind)) + "." + kueue.Group + "/" + q.Name)
+	return printNames(w, pointers(list.Items), func(q *queues.QueueQuota) namedObject {
+		kind := schema.GroupKind{Group: kueue.Group, Kind: string(q.Kind)}
 		if q.Kind == queues.KindCluster {
-			name = Safe(q.Name)
+			kind = schema.GroupKind{}
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return writeLines(w, names...)
+		return namedObject{context: q.Context, namespace: q.Namespace, kind: kind, name: q.Name}
+	})
 }
 
 // startsNote explains what the times in the column STARTS depend on.
@@ -321,10 +317,7 @@ func (f *Format) PrintPending(w io.Writer, list *queues.PendingList) error {
 	if f.name != "name" {
 		return printColumns(f, w, pointers(list.Items))
 	}
-	for i := range list.Items {
-		if err := writeLines(w, Safe("workload."+kueue.Group+"/"+list.Items[i].Workload)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return printNames(w, pointers(list.Items), func(j *queues.PendingJob) namedObject {
+		return namedObject{context: j.Context, namespace: j.Namespace, kind: schema.GroupKind{Group: kueue.Group, Kind: "Workload"}, name: j.Workload}
+	})
 }

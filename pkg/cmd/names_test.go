@@ -1,0 +1,25 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestNames: -o name prints each object once, with objects of the same name in several namespaces or contexts.
+func TestNames(t *testing.T) {
+	for args, want := range map[string]string{
+		"queues -A --contexts management":      "localqueue.kueue.x-k8s.io/gpu\nlocalqueue.kueue.x-k8s.io/gpu\nlocalqueue.kueue.x-k8s.io/inference\n",
+		"queues --all-contexts":                strings.Repeat("clusterqueue.kueue.x-k8s.io/cluster-queue\n", 3),
+		"queues --all-contexts --summary":      "management\nworker-1\nworker-2\n",
+		"check sweep eval -n ml --grace 5s":    "job.batch/eval\njob.batch/sweep\n",
+		"kinds --contexts management,worker-1": "jobs.batch\ncronjobs.batch\n",
+	} {
+		out, errOut, code := run(t, append(strings.Fields(args), "-o", "name", "--from", exampleFleet)...)
+		assert.Assert(t, code == util.ExitOK || code == util.ExitFindings, "%s: %s", args, errOut)
+		assert.Equal(t, out, want, args)
+	}
+}
