@@ -242,3 +242,35 @@ func TestTraceOfFileWithUnneededContext(t *testing.T) {
 	assert.Equal(t, code, util.ExitOK, errOut)
 	assert.Assert(t, strings.Contains(errOut, `note: context "laptop": `), errOut)
 }
+
+// TestTraceOfFileInSnapshot: without an API server that tries to create a Job, trace -f names fields that do
+// not exist, and a missing restartPolicy, and says what it did not check.
+func TestTraceOfFileInSnapshot(t *testing.T) {
+	const job = "spec: {paralelism: 3, template: {spec: {restrtPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}}"
+	for _, tt := range []struct{ manifest, prefix string }{
+		{"{apiVersion: batch/v1, kind: Job, metadata: {name: x}, " + job + "}", "Warning: Job default/x: unknown field \"spec."},
+		{"{apiVersion: batch/v1, kind: CronJob, metadata: {name: x}, spec: {schedule: '@daily', jobTemplate: {" + job + "}}}", "Warning: CronJob default/x: unknown field \"spec.jobTemplate.spec."},
+	} {
+		path := filepath.Join(t.TempDir(), "x.yaml")
+		assert.NilError(t, os.WriteFile(path, []byte(tt.manifest), 0o600))
+		out, errOut, code := run(t, "trace", "-f", path, "--queue", "q", "--from", quotaFleet)
+		assert.Equal(t, code, util.ExitFindings, out+errOut)
+		for _, field := range []string{"paralelism", "template.spec.restrtPolicy"} {
+			assert.Assert(t, strings.Contains(errOut, tt.prefix+field+"\"\n"), errOut)
+		}
+		assert.Assert(t, strings.Contains(errOut, "note: Jobs were checked without the defaults and webhooks of API servers: snapshots have none\n"), errOut)
+		assert.Assert(t, strings.Contains(out, "the Pod template has no restartPolicy, which must be Never or OnFailure") && strings.Contains(out, "Fix: set restartPolicy of the Pod template to Never\n"), out)
+	}
+	_, errOut, _ := run(t, "trace", "-f", manifestOf(t, "small", 1, "1", ""), "--from", quotaFleet)
+	assert.Assert(t, !strings.Contains(errOut, "Warning: "), errOut)
+}
+
+// TestTraceOfFileIdentity: a trace of a manifest has the type and the owner of its object.
+func TestTraceOfFileIdentity(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	assert.NilError(t, os.WriteFile(path, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {managedBy: kueue.x-k8s.io/multikueue, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}}}"), 0o600))
+	out, _, _ := run(t, "trace", "-f", path, "--queue", "q", "--from", quotaFleet, "-o", "name")
+	assert.Equal(t, out, "job.batch/x\n")
+	out, _, _ = run(t, "trace", "-f", path, "--queue", "q", "--from", quotaFleet, "-o", "jsonpath={.origin.apiVersion} {.origin.managedBy}")
+	assert.Equal(t, out, "batch/v1 kueue.x-k8s.io/multikueue")
+}

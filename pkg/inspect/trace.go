@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -17,7 +18,7 @@ import (
 type Trace struct {
 	metav1.TypeMeta `json:",inline"`
 	// Origin is the origin; null if it was not found. Of a Job that trace read from a file, only the
-	// kind, the namespace and the name are known.
+	// kind, the namespace, the name and the owner are known.
 	Origin *Job `json:"origin"`
 	// Mirrors are the mirrors, the most important first.
 	Mirrors []TraceMirror `json:"mirrors"`
@@ -108,11 +109,11 @@ func NewTrace() *Trace {
 	}
 }
 
-// UnsubmittedTrace returns the trace of an object that is not on any cluster yet.
-func UnsubmittedTrace(kind, namespace, name string) *Trace {
+// UnsubmittedTrace returns the trace of an object with this owner that is not on any cluster yet.
+func UnsubmittedTrace(kind schema.GroupVersionKind, namespace, name string, owner delegation.Owner) *Trace {
 	t := NewTrace()
 	t.State = StateNotSubmitted
-	t.Origin = &Job{Kind: kind, Namespace: namespace, Name: name, Status: delegation.Pending, Mirrors: []Ref{}, Findings: []string{}}
+	t.Origin = &Job{APIVersion: kind.GroupVersion().String(), Kind: kind.Kind, Namespace: namespace, Name: name, ManagedBy: owner, Status: delegation.Pending, Mirrors: []Ref{}, Findings: []string{}}
 	return t
 }
 

@@ -53,9 +53,8 @@ func (o *dispatchOptions) writePlans(candidates []*candidate) error {
 
 // traceOf returns a Trace of a candidate with the verdicts of the workers as placements.
 func (o *dispatchOptions) traceOf(c *candidate) *inspect.Trace {
-	t := inspect.UnsubmittedTrace(c.kind.Kind, c.Origin.GetNamespace(), c.Origin.GetName())
+	t := inspect.UnsubmittedTrace(c.Origin.GroupVersionKind(), c.Origin.GetNamespace(), c.Origin.GetName(), o.owner)
 	t.Origin.Context, t.Origin.UID = o.origin.Name, string(c.Origin.GetUID())
-	t.Origin.ManagedBy = o.owner
 	chosen := ""
 	for _, v := range c.verdicts {
 		p := placementOf(v)

@@ -67,6 +67,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	list, tracer := inspect.NewTraceList(), tracing.Tracer{Addresses: addresses, Reach: o.flags.ReachFlags(), Now: o.Clock.Now}
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
+		o.warnOfFields(inventory, &m, &requests[i])
 		o.checkClasses(ctx, f, inventory, &m, &requests[i])
 		o.checkServed(ctx, f, inventory, m.Object, &requests[i])
 		checkSyntax(inventory, m.Object, &requests[i])
@@ -74,7 +75,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 			existing = o.checkNames(ctx, f, inventory, m.Object, &requests[i])
 		}
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
-		t := inspect.UnsubmittedTrace(m.kind, requests[i].Namespace, m.name)
+		t := inspect.UnsubmittedTrace(m.file.GroupVersionKind(), requests[i].Namespace, m.name, requests[i].Owner)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
 		answer.Unsubmitted(t, tracer.ReadHolders(ctx, f, inventory, t))
 		o.nameExisting(t, &m, existing)

@@ -96,6 +96,7 @@ func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placemen
 func (o *traceOptions) noteSnapshot() {
 	if o.flags.From != "" {
 		util.Report(o.ErrOut, "note: ResourceQuotas were not checked: snapshots do not record them")
+		util.Report(o.ErrOut, "note: Jobs were checked without the defaults and webhooks of API servers: snapshots have none")
 	}
 }
 

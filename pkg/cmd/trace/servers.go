@@ -46,8 +46,8 @@ func (o *traceOptions) checkServed(ctx context.Context, f *fleet.Fleet, v *inspe
 
 func isBuiltIn(gv schema.GroupVersion) bool { return scheme.Scheme.IsGroupRegistered(gv.Group) }
 
-// checkSyntax notes where API servers would refuse the name of an object, unless they have shown that in a dry
-// run. The names of Jobs are labels of their Pods, too (kubernetes: pkg/apis/batch/validation).
+// checkSyntax notes where API servers would refuse the name or the restartPolicy of an object, unless they have shown
+// that in a dry run. The names of Jobs are labels of their Pods, too (kubernetes: pkg/apis/batch/validation).
 func checkSyntax(v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
 	field, name := "metadata.name", object.GetName()
 	isPrefix := name == ""
@@ -58,13 +58,22 @@ func checkSyntax(v *inspect.Inventory, object *unstructured.Unstructured, r *pla
 	if len(faults) == 0 && !isPrefix && object.GroupVersionKind() == delegation.Job().GroupVersionKind() {
 		faults = podFaults(object, name)
 	}
-	if len(faults) == 0 || name == "" {
+	if len(faults) > 0 && name != "" {
+		refuse(v, r, fmt.Sprintf("%s %q is invalid: %s", field, name, faults[0]), "change "+field)
+	}
+	if object.GroupVersionKind() != delegation.Job().GroupVersionKind() {
 		return
 	}
+	if fault := restartPolicyFault(object); fault != "" {
+		refuse(v, r, fault, "set restartPolicy of the Pod template to Never")
+	}
+}
+
+// refuse notes why API servers would refuse an object, unless they have shown whether they do.
+func refuse(v *inspect.Inventory, r *placement.Request, why, fix string) {
 	for _, at := range placement.Entries(v, r) {
 		if checked := r.Check(at.Context); checked.As == nil && checked.Refused == "" {
-			checked.Refused = fmt.Sprintf("%s %q is invalid: %s", field, name, faults[0])
-			checked.RefusedFix = "change " + field
+			checked.Refused, checked.RefusedFix = why, fix
 		}
 	}
 }
