@@ -96,7 +96,7 @@ func TestHistoryPicture(t *testing.T) {
 	}
 	assert.NilError(t, xml.Unmarshal([]byte(out), &picture))
 	assert.Equal(t, picture.XMLName.Local, "svg")
-	assert.Assert(t, strings.HasPrefix(picture.Title, "5 delegated Jobs finished: 2 failed"), picture.Title)
+	assert.Assert(t, strings.HasPrefix(picture.Title, "4 delegated Jobs finished: 2 failed; 1 deleted before the end"), picture.Title)
 	shapes := map[string]string{}
 	for _, p := range picture.Paths[1:] {
 		name, result, _ := strings.Cut(p.Title, ": ")
@@ -159,5 +159,11 @@ func TestHistoryKinds(t *testing.T) {
 			}
 		}
 		assert.Assert(t, found, "%v: %+v", args, list.Items)
+	}
+	// --kinds leaves out Workloads of other kinds, too, even if nothing controls them anymore.
+	for kind, want := range map[string]string{"job": "workload.kueue.x-k8s.io/job-a09-orphan-bce6a\n", "jobset": "jobset.jobset.x-k8s.io/js-done\n"} {
+		out, errOut, code := run(t, "history", "-A", "--kinds", kind, "-o", "name", "--from", dir)
+		assert.Equal(t, code, util.ExitOK, errOut)
+		assert.Equal(t, out, want)
 	}
 }

@@ -67,7 +67,7 @@ type PastJob struct {
 	// Cluster is the cluster that ran the Job: the name of the MultiKueueCluster, or the context
 	// that dispatch used. It is null if unknown, and "" if no cluster ran it.
 	Cluster *string `json:"cluster"`
-	// CreatedAt is when the Job was created.
+	// CreatedAt is when the Job was created, or its Workload if only that was read.
 	CreatedAt metav1.Time `json:"createdAt"`
 	// AdmittedAt is when the Job was last admitted, or without Kueue when it started; null if
 	// unknown.

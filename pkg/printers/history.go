@@ -91,31 +91,32 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 		return []string{"No cluster was read, so it is unknown which Jobs finished"}
 	}
 	t := list.Total
-	text := inspect.Count(t.Jobs, "delegated Job") + " finished"
+	finished := t.Jobs - t.Deleted
+	text := inspect.Count(finished, "delegated Job") + " finished"
 	if list.Since != nil {
 		text += " in the last " + duration.HumanDuration(o.Now.Sub(list.Since.Time))
 	}
-	if t.Jobs == 0 {
+	if finished == 0 {
 		text = "No " + strings.TrimPrefix(text, "0 ")
+	}
+	if t.Jobs == 0 {
 		if len(list.Unchecked) > 0 {
 			text += ", in what was read"
 		}
 		return []string{text}
 	}
 	var parts []string
-	for _, n := range []struct {
-		count int
-		what  string
-	}{{t.Failed, "failed"}, {t.Deleted, "deleted before the end"}} {
-		if n.count > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n.count, n.what))
-		}
+	if t.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", t.Failed))
 	}
 	if t.Evictions > 0 {
 		parts = append(parts, fmt.Sprintf("%s lost %s", inspect.Count(int(t.Evictions), "eviction"), humanSeconds(t.LostSeconds)))
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
+	}
+	if t.Deleted > 0 {
+		text += fmt.Sprintf("; %d deleted before the end", t.Deleted)
 	}
 	lines := []string{text}
 	parts = nil

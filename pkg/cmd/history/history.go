@@ -53,7 +53,8 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 what it used. The latest is first. history reads all contexts of the kubeconfig, unless
 you choose some.
 
-  WAITED     time from creation to last admission, minus LOST
+  WAITED     time from creation to last admission, minus LOST. If only the
+             Workload was read, its creation counts
   RAN        time from last admission to the end
   EVICTED    how often the Job was evicted
   LOST       run time lost to evictions
@@ -66,11 +67,11 @@ With --by, there is one row for each group:
   WAIT-P90   90th percentile
   HOURS      RESOURCES times RAN; for memory, GiB hours
 
-history reads finished Jobs, and the Workloads that Kueue keeps. It shows a deleted Job
-only while its Workload exists: KIND is Workload, and RESULT is Deleted if the Job was
-deleted before its end. Kueue's objectRetentionPolicies delete Workloads. A question mark is an unknown
-value: Jobs of dispatch have no Workload. The exit code is 4 if a context could not be
-read.`,
+history reads finished Jobs, and the Workloads that Kueue keeps, of all kinds unless you
+choose some with --kinds. It shows a deleted Job only while its Workload exists: KIND is
+Workload, and RESULT is Deleted if the Job was deleted before its end. Kueue's
+objectRetentionPolicies delete Workloads. A question mark is an unknown value: Jobs of
+dispatch have no Workload. The exit code is 4 if a context could not be read.`,
 		Example: strings.ReplaceAll(`  # What finished in the last week, on all clusters of the kubeconfig
   NAME history -A --since 7d
 
@@ -90,7 +91,13 @@ read.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f.addTo(cmd)
-	cmd.RunE = util.Runs(func([]string) (*historyOptions, error) { return f.toOptions(env) })
+	cmd.RunE = util.Runs(func([]string) (*historyOptions, error) {
+		if !cmd.Flags().Changed("kinds") {
+			// Workloads of all kinds are shown.
+			f.Kinds = nil
+		}
+		return f.toOptions(env)
+	})
 	return cmd
 }
 

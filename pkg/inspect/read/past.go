@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -36,6 +38,9 @@ func (w *Want) readPast(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, 
 	r.wg.Wait()
 	err = unansweredError(jobs, err)
 	facts.Namespace, facts.Kinds = jobs.Namespace, jobs.Kinds
+	if len(w.Jobs.Kinds) > 0 && !slices.Contains(w.Jobs.Kinds, AllKinds) {
+		past.Workloads = slices.DeleteFunc(past.Workloads, func(p *kueue.Past) bool { return !isOfKind(p, jobs.Kinds) })
+	}
 	for part, err := range jobs.Gaps {
 		facts.AddGap(part, err)
 	}
@@ -86,6 +91,17 @@ func (r *factReader) readPastWorkloads(ctx context.Context, q *Query, past *insp
 			past.Workloads = append(past.Workloads, p)
 		})
 	})
+}
+
+// isOfKind reports whether the Job of a Workload may have one of some kinds. If nothing controls the Workload, its name
+// begins with the kind, unless the Job chose the name (kueue: pkg/controller/jobframework/workload_names.go).
+func isOfKind(p *kueue.Past, kinds []delegation.Kind) bool {
+	if p.Kind != "" {
+		gk := schema.FromAPIVersionAndKind(p.APIVersion, p.Kind).GroupKind()
+		return slices.ContainsFunc(kinds, func(k delegation.Kind) bool { return k.GroupVersionKind().GroupKind() == gk })
+	}
+	isNamedAfter := func(k delegation.Kind) bool { return strings.HasPrefix(p.Name, strings.ToLower(k.Kind)+"-") }
+	return slices.ContainsFunc(kinds, isNamedAfter) || !slices.ContainsFunc(delegation.Kinds(), isNamedAfter)
 }
 
 // heldSets shares equal amounts that Workloads hold, because most Jobs of a queue get the same.
