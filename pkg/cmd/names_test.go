@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -21,5 +22,20 @@ func TestNames(t *testing.T) {
 		out, errOut, code := run(t, append(strings.Fields(args), "-o", "name", "--from", exampleFleet)...)
 		assert.Assert(t, code == util.ExitOK || code == util.ExitFindings, "%s: %s", args, errOut)
 		assert.Equal(t, out, want, args)
+	}
+}
+
+// TestNoHeaders: --no-headers removes the headers of all tables of an answer.
+func TestNoHeaders(t *testing.T) {
+	manifest := manifestOf(t, "small", 1, "1", "")
+	for _, args := range [][]string{
+		{"trace", "train", "--timeline", "--from", recordings + "/running"}, {"trace", "sweep", "-n", "ml", "-o", "wide", "--from", exampleFleet},
+		{"trace", "-f", manifest, "--from", quotaFleet}, {"trace", "-A", "--from", exampleFleet},
+	} {
+		isHeader := regexp.MustCompile(`(?m)^(CONTEXT|CLUSTER|TIME|NAMESPACE|FIELD) .*$`)
+		out, _, _ := run(t, args...)
+		assert.Assert(t, isHeader.MatchString(out), out)
+		out, _, _ = run(t, append(args, "--no-headers")...)
+		assert.Equal(t, isHeader.FindString(out), "", args)
 	}
 }

@@ -23,11 +23,10 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 		columns = placementColumns(t, p)
 	}
 	table := newTable(columns, candidates, o)
-	rows, err := table.layout(o.Width)
+	rows, err := table.styledRows(o, p.bold)
 	if err != nil {
 		return nil, err
 	}
-	rows[0] = p.bold(rows[0])
 	lines := slices.Concat([]string{""}, rows, table.leftOut(o))
 	for _, c := range candidates {
 		lines = append(lines, placementNotes(c.Placement, c.name, o)...)

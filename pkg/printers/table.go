@@ -50,6 +50,19 @@ func (t *table) layout(width int) (rows []string, err error) {
 	return rows, err
 }
 
+// styledRows is layout with styled titles, or without titles if the user wants none.
+func (t *table) styledRows(o TableOptions, style func(string) string) ([]string, error) {
+	rows, err := t.layout(o.Width)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.NoHeaders:
+		return rows[1:], nil
+	}
+	rows[0] = style(rows[0])
+	return rows, nil
+}
+
 // each calls write for the rows of the table, the titles first. If width is above zero, the rows
 // fit into it.
 func (t *table) each(width int, write func(row string) error) error {

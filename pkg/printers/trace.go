@@ -199,11 +199,10 @@ func absentIfEmpty(text string) string {
 // titled lays out a table, with a blank line and a heading before it.
 func titled(heading string, t *table, o TableOptions) ([]string, error) {
 	p := palette{o.Color}
-	rows, err := t.layout(o.Width)
+	rows, err := t.styledRows(o, p.dim)
 	if err != nil {
 		return nil, err
 	}
-	rows[0] = p.dim(rows[0])
 	return slices.Concat([]string{"", p.bold(heading)}, rows, t.leftOut(o)), nil
 }
 

@@ -23,14 +23,13 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 		return d.write(w)
 	}
 	t := newTable(dimmed(pairColumns(o), p), rows, o)
-	lines, err := t.layout(o.Width)
+	lines, err := t.styledRows(o, p.bold)
 	if err != nil {
 		return err
 	}
 	if o.NoHeaders {
-		return writeLines(w, lines[1:]...)
+		return writeLines(w, lines...)
 	}
-	lines[0] = p.bold(lines[0])
 	if len(rows) == 0 {
 		lines = nil
 	}
