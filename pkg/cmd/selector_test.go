@@ -91,3 +91,19 @@ func TestUnsupportedFieldSelector(t *testing.T) {
 	out, stderr, code := invoke(t, append(from, "--field-selector", "status.successful=0")...)
 	assert.Equal(t, code, util.ExitOK, out+stderr)
 }
+
+// TestSelectorThatMatchesNothing: every command says that a selector limited what it read, for every output format.
+func TestSelectorThatMatchesNothing(t *testing.T) {
+	for _, args := range []string{"check -A", "check -A -o junit", "check -A -o json", "trace -A", "trace -A --orphans", "history -A", "history -A -o csv"} {
+		_, errOut, code := run(t, append(strings.Fields(args), "-l", "team=visoin", "--from", exampleFleet)...)
+		assert.Equal(t, code, util.ExitOK, errOut)
+		assert.Equal(t, strings.Count(errOut, "note: only Jobs that match --selector team=visoin were read\n"), 1, "%s: %s", args, errOut)
+	}
+	// The note follows what was not found, and is missing if something was.
+	_, errOut, _ := run(t, "trace", "-n", "default", "--from", exampleFleet)
+	assert.Equal(t, errOut, "No delegated Jobs, and no mirrors without an origin, found in namespace default\nnote: only namespace default was read; -A reads all namespaces\n")
+	_, errOut, _ = run(t, "trace", "-n", "nosuch", "--from", exampleFleet)
+	assert.Equal(t, strings.Count(errOut, "-A"), 1, errOut)
+	_, errOut, _ = run(t, "check", "train", "--grace", "0s", "--from", recordings+"/wrong-queue")
+	assert.Assert(t, !strings.Contains(errOut, "was read"), errOut)
+}

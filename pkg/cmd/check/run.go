@@ -180,8 +180,12 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
 		util.Report(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
 	}
-	if list.Summary.Jobs == 0 && list.Summary.Clusters > 0 && !o.query.AllNamespaces && o.format.IsTable() && !o.watch {
-		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
+	if s := list.Summary; s.Jobs == 0 && s.Mirrors == 0 && s.Young == 0 && len(list.Items) == 0 && s.Clusters > 0 && !o.watch {
+		namespace := ""
+		if !o.query.AllNamespaces && o.format.IsTable() {
+			namespace = o.contexts[0].Namespace
+		}
+		util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
 	}
 	return errors.Join(util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
 }

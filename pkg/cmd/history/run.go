@@ -39,17 +39,19 @@ func (o *historyOptions) Run(ctx context.Context) error {
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {
 		util.Report(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
-	if list.Total.Jobs == 0 && o.format.IsTable() {
-		o.noteNamespace(ctx, f)
+	if list.Total.Jobs == 0 && !list.IsUnread {
+		o.noteSelection(ctx, f)
 	}
 	return util.Incomplete(list.Unchecked)
 }
 
-// noteNamespace says which namespace was read, if not all were.
-func (o *historyOptions) noteNamespace(ctx context.Context, f *fleet.Fleet) {
-	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
-		util.NoteNamespace(o.ErrOut, o.contexts[0].Namespace)
+// noteSelection says which labels were selected and, for a table, which namespace was read, if not all were.
+func (o *historyOptions) noteSelection(ctx context.Context, f *fleet.Fleet) {
+	namespace := ""
+	if o.format.IsTable() && !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
+		namespace = o.contexts[0].Namespace
 	}
+	util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
 }
 
 func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {

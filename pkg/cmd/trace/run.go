@@ -31,7 +31,7 @@ func (o *traceOptions) Run(ctx context.Context) error {
 	addresses, confirmer, known := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer(), &knownTraces{}
 	display := &util.Display[*inspect.TraceList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
-		Show: func(list *inspect.TraceList) error { return o.show(list, f) },
+		Show: func(list *inspect.TraceList) error { return o.show(ctx, list, f) },
 		Read: func(ctx context.Context) (*inspect.TraceList, error) {
 			return o.read(ctx, f, addresses, confirmer, known)
 		},
@@ -113,14 +113,20 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}
 	}
-	if len(list.Items) == 0 && !o.query.AllNamespaces {
-		util.NoteMissingNamespace(ctx, o.ErrOut, f)
-	}
 	return list
 }
 
+// noteSelection says which labels were selected and, for a table, which namespace was read, if not all were.
+func (o *traceOptions) noteSelection(ctx context.Context, f *fleet.Fleet) {
+	namespace := ""
+	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) && o.format.IsTable() {
+		namespace = o.contexts[0].Namespace
+	}
+	util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
+}
+
 // show prints the traces, and returns an error for the contexts that were not read.
-func (o *traceOptions) show(list *inspect.TraceList, f *fleet.Fleet) error {
+func (o *traceOptions) show(ctx context.Context, list *inspect.TraceList, f *fleet.Fleet) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
@@ -133,6 +139,9 @@ func (o *traceOptions) show(list *inspect.TraceList, f *fleet.Fleet) error {
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:
 		util.ReportErrors(o.ErrOut, list.Errors)
+	}
+	if isList && len(list.Items) == 0 && len(list.Errors) == 0 {
+		o.noteSelection(ctx, f)
 	}
 	return errors.Join(o.fitError(list), o.incomplete(list, f))
 }
@@ -224,5 +233,5 @@ func (o *traceOptions) nothingFound() string {
 	if o.query.AllNamespaces {
 		return what + " in any namespace"
 	}
-	return what + " in namespace " + o.contexts[0].Namespace + "; -A reads all namespaces"
+	return what + " in namespace " + o.contexts[0].Namespace
 }

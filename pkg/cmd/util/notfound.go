@@ -40,9 +40,14 @@ func errNoNamespace(namespace string, contexts []string) error {
 		namespace, map[bool]string{true: "context", false: "contexts"}[len(contexts) == 1], strings.Join(contexts, ", "))
 }
 
-// NoteNamespace says that only one namespace was read, in which nothing was found.
-func NoteNamespace(w io.Writer, namespace string) {
-	Report(w, "note: only namespace %s was read; -A reads all namespaces", namespace)
+// NoteSelection says what limited a reading that found nothing: the labels and the namespace, "" for no limit.
+func NoteSelection(w io.Writer, selector, namespace string) {
+	if selector != "" {
+		Report(w, "note: only Jobs that match --selector %s were read", selector)
+	}
+	if namespace != "" {
+		Report(w, "note: only namespace %s was read; -A reads all namespaces", namespace)
+	}
 }
 
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
