@@ -177,6 +177,13 @@ func TestExplain(t *testing.T) {
 			assert.Assert(t, len(line) < 200, line)
 		}
 	}
+	// Several codes have their texts one after the other, each once.
+	first, _, _ := run(t, "explain", "JM013")
+	second, _, _ := run(t, "explain", "JM034")
+	both, _, code := run(t, "explain", "JM013", "jm034", "jm013")
+	assert.Equal(t, code, util.ExitOK)
+	assert.Equal(t, both, first+"\n"+second)
+
 	_, errOut, code := run(t, "explain", "JM99")
 	assert.Equal(t, code, util.ExitUsage)
 	assert.Assert(t, strings.HasPrefix(errOut, `error: unknown code "JM99"`), errOut)

@@ -159,7 +159,7 @@ func TestCompletionWithoutClusters(t *testing.T) {
 		{"all kinds", []string{"ls", "--kinds", "al"}, "all", "4"},
 		{"codes", []string{"explain", "JM06"}, "JM060 JM061 JM062 JM063", "4"},
 		{"codes in any case", []string{"explain", "jm063"}, "jm063", "4"},
-		{"one code", []string{"explain", "JM063", "J"}, "", "4"},
+		{"another code", []string{"explain", "JM063", "JM06"}, "JM060 JM061 JM062", "4"},
 		{"codes to suppress", []string{"check", "--suppress", "JM063=a/b,JM062,JM06"}, "JM063=a/b,JM062,JM060 JM063=a/b,JM062,JM061 JM063=a/b,JM062,JM063", "4"},
 		{"scripts", []string{"completion", ""}, "kubectl bash zsh fish powershell", "4"},
 		{"field selectors", []string{"ls", "--field-selector", "m"}, "metadata.name= metadata.namespace=", "6"},

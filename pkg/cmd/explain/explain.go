@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ type explainOptions struct {
 func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "explain [CODE] [options]",
+		Use: "explain [CODE...] [options]",
 
 		DisableFlagsInUseLine: true,
 		Short:                 "Explain a code: cause, signs and fix",
@@ -44,15 +45,23 @@ to do. Without a CODE, list all codes. explain needs no cluster.`,
   # Explain all codes that check finds
   NAME check -A \
       -o jsonpath='{range .items[*]}{.code}{"\n"}{end}' |
-      sort -u | xargs -n 1 NAME explain`, "NAME", env.DisplayName()),
-		Args: util.AtMostOne("a code", "CODE"),
+      sort -u | xargs -r NAME explain`, "NAME", env.DisplayName()),
 
-		ValidArgsFunction: util.FirstOnly(util.OneOf(util.Codes()...)),
+		ValidArgsFunction: completeCodes,
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "Output format. One of: ("+strings.Join(documents(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(documents()...), "output")
 	cmd.RunE = util.Runs(func(args []string) (*explainOptions, error) { return newOptions(env, global, args, output) })
 	return cmd
+}
+
+// completeCodes completes a code that was not given before.
+func completeCodes(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	isGiven := func(choice string) bool {
+		return slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.ToUpper(choice), strings.ToUpper(arg)) })
+	}
+	choices, directive := util.OneOf(util.Codes()...)(cmd, args, typed)
+	return slices.DeleteFunc(choices, isGiven), directive
 }
 
 // documents returns the values of -o.
@@ -70,17 +79,31 @@ func newOptions(env util.Environment, global *util.GlobalFlags, args []string, o
 	if o.isAll {
 		return o, nil
 	}
-	rule, ok := rules.ByCode(strings.ToUpper(args[0]))
-	if ok {
-		o.rules = []rules.Rule{rule}
-		return o, nil
-	}
-	for _, u := range rules.UndetectableCodes() {
-		if strings.EqualFold(u.Code, args[0]) {
-			return nil, fmt.Errorf("check has no rule for %s (%s): %s", u.Code, u.Title, u.Reason)
+	o.rules = nil
+	for _, code := range args {
+		rule, err := ruleOf(code)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(o.rules, func(r rules.Rule) bool { return r.Code == rule.Code }) {
+			o.rules = append(o.rules, rule)
 		}
 	}
-	return nil, &util.UsageError{Err: util.UnknownCode(args[0])}
+	return o, nil
+}
+
+// ruleOf returns the rule of a code that the user typed.
+func ruleOf(code string) (rules.Rule, error) {
+	rule, ok := rules.ByCode(strings.ToUpper(code))
+	if ok {
+		return rule, nil
+	}
+	for _, u := range rules.UndetectableCodes() {
+		if strings.EqualFold(u.Code, code) {
+			return rule, fmt.Errorf("check has no rule for %s (%s): %s", u.Code, u.Title, u.Reason)
+		}
+	}
+	return rule, &util.UsageError{Err: util.UnknownCode(code)}
 }
 
 // Run prints the descriptions.
@@ -108,5 +131,15 @@ func (o *explainOptions) writeTable(w io.Writer) error {
 	if o.isAll {
 		return printers.Rules(w, o.rules, table)
 	}
-	return printers.Rule(w, o.rules[0], table)
+	for i := range o.rules {
+		if i > 0 {
+			if _, err := io.WriteString(w, "\n"); err != nil {
+				return err
+			}
+		}
+		if err := printers.Rule(w, o.rules[i], table); err != nil {
+			return err
+		}
+	}
+	return nil
 }
