@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -127,8 +129,34 @@ func rejectionReason(ctx context.Context, c *fleet.Cluster, who kubecontext.Cred
 	return "", nil
 }
 
+// ofClusters returns one error for MultiKueueClusters, given the error of each. Those with the same error are
+// named together.
+func ofClusters(errs map[string]error) error {
+	names := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(errs)) {
+		names[errs[name].Error()] = append(names[errs[name].Error()], name)
+	}
+	var all error
+	for _, name := range slices.Sorted(maps.Keys(errs)) {
+		same := names[errs[name].Error()]
+		if same[0] != name {
+			continue
+		}
+		one := fmt.Errorf("MultiKueueCluster %s: %w", name, errs[name])
+		if len(same) > 1 {
+			one = fmt.Errorf("MultiKueueClusters %s: %w", strings.Join(same, ", "), errs[name])
+		}
+		if all == nil {
+			all = one
+		} else {
+			all = fmt.Errorf("%w; %w", all, one)
+		}
+	}
+	return all
+}
+
 // errNoUser is why a user's rights cannot be requested.
-var errNoUser = errors.New("its kubeconfig does not show the user; name it with --worker-identity")
+var errNoUser = errors.New("the kubeconfig does not show the user; name it with --worker-identity")
 
 // assumeUser sets the user of managers whose kubeconfigs do not show one, unless it is "".
 func assumeUser(v *inspect.Inventory, user string) {
@@ -160,15 +188,17 @@ func usersOf(manager *inspect.Facts) []managerUser {
 	}
 	grants := kueue.WorkerGrants(frameworks)
 	var users []managerUser
+	unknown := map[string]error{}
 	for _, c := range manager.Kueue.Clusters {
 		credential, ok := manager.Setup.Credentials[c.Name]
 		switch {
 		case !ok || credential.User == "":
-			manager.AddGap(inspect.PartAccess, fmt.Errorf("MultiKueueCluster %s: %w", c.Name, whyNoUser(manager.Setup, c.Name)))
+			unknown[c.Name] = whyNoUser(manager.Setup, c.Name)
 		default:
 			users = append(users, managerUser{manager, c.Name, credential, grants})
 		}
 	}
+	manager.AddGap(inspect.PartAccess, ofClusters(unknown))
 	return users
 }
 

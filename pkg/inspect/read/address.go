@@ -50,11 +50,11 @@ func factsIn(secret map[string]any, kubeconfig []byte) kubeconfigFacts {
 
 // Why a credential cannot be checked.
 var (
-	errNoFacts      = errors.New("its kubeconfig has neither a client certificate nor a JSON Web Token")
-	errNoSecret     = errors.New("its kubeconfig is not in a Secret")
-	errSecretGone   = errors.New("its Secret does not exist")
-	errNoKubeconfig = errors.New("its Secret has no valid kubeconfig")
-	errNoUsers      = errors.New("its kubeconfig has no users, which snapshots do not keep")
+	errNoFacts      = errors.New("the kubeconfig has neither a client certificate nor a JSON Web Token")
+	errNoSecret     = errors.New("the kubeconfig is not in a Secret")
+	errSecretGone   = errors.New("the Secret does not exist")
+	errNoKubeconfig = errors.New("the Secret has no valid kubeconfig")
+	errNoUsers      = errors.New("the kubeconfig has no users, which snapshots do not keep")
 )
 
 func whyNoCredential(secret map[string]any, kubeconfig []byte) error {

@@ -2,7 +2,6 @@ package read
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -94,7 +93,7 @@ func (r *factReader) storeCredential(cluster string, known kubeconfigFacts) {
 	case setup == nil:
 	case known.credential == nil:
 		setup.SetNoCredential(cluster, known.noCredential)
-		r.facts.AddGap(inspect.PartCredentials, fmt.Errorf("MultiKueueCluster %s: %w", cluster, known.noCredential))
+		r.facts.Gaps[inspect.PartCredentials] = ofClusters(setup.NoCredentials)
 	default:
 		setup.SetCredential(cluster, *known.credential)
 	}
