@@ -101,3 +101,24 @@ func TestOneUnreadWorker(t *testing.T) {
 	}
 	assert.DeepEqual(t, messages, []string{"cannot see whether workers admit Jobs: no known context reaches worker1"})
 }
+
+// TestDoctorNamesAllClusters: doctor names every worker that it could not check for a reason, and does not say
+// that no context reaches a worker whose address is unknown.
+func TestDoctorNamesAllClusters(t *testing.T) {
+	skipIfShort(t)
+	for recording, wants := range map[string][]string{
+		"running": {
+			"worker credentials on kwok-mgr (MultiKueueClusters worker1, worker2: the kubeconfig has no users",
+			"worker rights on kwok-mgr (MultiKueueClusters worker1, worker2: the kubeconfig does not show the user",
+		},
+		"one-worker-unusable": {
+			"(MultiKueueCluster worker1: the kubeconfig has no users, which snapshots do not keep; MultiKueueCluster worker2: the Secret has no valid kubeconfig)",
+			"worker worker2 (cannot tell which context reaches it: its kubeconfig on kwok-mgr is invalid)",
+		},
+	} {
+		out, _, _ := run(t, "doctor", "--from", recordings+"/"+recording)
+		for _, want := range wants {
+			assert.Assert(t, strings.Contains(out, want), out)
+		}
+	}
+}

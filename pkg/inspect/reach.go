@@ -335,7 +335,7 @@ func (v *Inventory) unreadWorkloads(worker *Facts, w *kueue.Workload) *Unchecked
 // UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was
 // read.
 func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
-	u := &Unchecked{What: WorkerPrefix + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it"), Cluster: true}
+	u := &Unchecked{What: WorkerPrefix + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it", cluster), Cluster: true}
 	context := v.ContextOf(manager, cluster)
 	if context == "" {
 		if manager.lacksCluster(cluster) {
@@ -360,12 +360,29 @@ func (f *Facts) lacksCluster(name string) bool {
 	return f.Kueue != nil && f.Gaps[PartKueue] == nil && f.Gaps[PartClusters] == nil && f.Kueue.ClusterNamed(name) == nil
 }
 
-// WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.
-func (v *Inventory) WhyNoContext(manager *Facts, clusters string) string {
+// WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown. called is what the
+// sentence calls them.
+func (v *Inventory) WhyNoContext(manager *Facts, called string, clusters ...string) string {
 	if manager.Gaps[PartSecrets] != nil || manager.Gaps[PartClusters] != nil {
-		return fmt.Sprintf("cannot tell which context reaches %s: its address on %s could not be read", clusters, manager.Context)
+		return fmt.Sprintf("cannot tell which context reaches %s: its address on %s could not be read", called, manager.Context)
 	}
-	return "no known context reaches " + clusters
+	hasAddress := func(name string) bool { return !manager.Kueue.HasInvalidKubeconfig(name) }
+	if len(clusters) > 0 && !slices.ContainsFunc(clusters, hasAddress) {
+		return fmt.Sprintf("cannot tell which context reaches %s: its kubeconfig on %s is invalid", called, manager.Context)
+	}
+	return "no known context reaches " + called
+}
+
+// HasInvalidKubeconfig reports whether the manager reports a MultiKueueCluster's kubeconfig as invalid, and no
+// address was found in it.
+func (k *KueueFacts) HasInvalidKubeconfig(cluster string) bool {
+	c := k.ClusterNamed(cluster)
+	if _, hasAddress := k.Addresses[cluster]; hasAddress || c == nil {
+		return false
+	}
+	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
+	reasons := []string{"BadKubeConfig", "BadConfig", "InsecureKubeConfig"}
+	return active != nil && active.Status == metav1.ConditionFalse && slices.Contains(reasons, active.Reason)
 }
 
 // WorkerPrefix is how Unchecked.What begins for a worker that was not read. The name of its

@@ -36,7 +36,7 @@ func (t *target) workerContexts(v *inspect.Inventory) (contexts, unreached []str
 		manager := v.Facts(t.manager)
 		switch context := v.ContextOf(manager, name); {
 		case context == "":
-			unreached = append(unreached, name+": "+v.WhyNoContext(manager, "it"))
+			unreached = append(unreached, name+": "+v.WhyNoContext(manager, "it", name))
 		case v.Facts(context) == nil:
 			unreached = append(unreached, fmt.Sprintf("%s: context %s was %s", name, context, inspect.NotSelected))
 		case !v.IsContextProven(manager, name):

@@ -64,8 +64,8 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	a := q.byCopiedStatus(cluster)
 	var why string
 	switch f := q.Inventory.Facts(target); {
-	case target == "" && missing.Reason == q.Inventory.WhyNoContext(manager, "it"):
-		why = q.Inventory.WhyNoContext(manager, cluster)
+	case target == "" && missing.Reason == q.Inventory.WhyNoContext(manager, "it", cluster):
+		why = q.Inventory.WhyNoContext(manager, cluster, cluster)
 	case target == "":
 		why = missing.Reason
 	case f == nil:
@@ -168,8 +168,8 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 	for _, reason := range reasons {
 		names := list(byReason[reason])
 		switch reason {
-		case q.Inventory.WhyNoContext(manager, "it"):
-			parts = append(parts, q.Inventory.WhyNoContext(manager, names))
+		case q.Inventory.WhyNoContext(manager, "it", byReason[reason]...):
+			parts = append(parts, q.Inventory.WhyNoContext(manager, names, byReason[reason]...))
 		case unreadWorkloads:
 			parts = append(parts, "you cannot read Workloads on "+names)
 		case inspect.NotSelected:

@@ -86,6 +86,8 @@ func (b *builder) addCluster(f *inspect.Facts, name string, isForeign bool, work
 		notes = append([]string{"context " + target + ", or that of another worker: its Secret was not read"}, notes...)
 	case target != "" && target != name:
 		notes = append([]string{"context " + target}, notes...)
+	case f.Kueue.HasInvalidKubeconfig(name):
+		// The condition of the cluster says the same.
 	case target == "":
 		notes = append(notes, "no known context reaches it"+b.unknownReason(f, name))
 	}

@@ -108,7 +108,7 @@ func (r *reporter) addUnchecked() {
 				continue
 			}
 			r.unseen = append(r.unseen, manager)
-			unread := inspect.Unchecked{What: inspect.WorkerPrefix + c.Name, Contexts: []string{}, Reason: r.view.WhyNoContext(manager, "it"), Cluster: true}
+			unread := inspect.Unchecked{What: inspect.WorkerPrefix + c.Name, Contexts: []string{}, Reason: r.view.WhyNoContext(manager, "it", c.Name), Cluster: true}
 			if context == "" {
 				r.add(unread)
 			} else if err := r.view.Failed(context); err == nil {

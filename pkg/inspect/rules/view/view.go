@@ -299,10 +299,11 @@ func (v *View) IsAdmittedElsewhere(s Submission) bool {
 	return v.inventory.AdmittedCopy(s.Manager, s.Workload) != nil
 }
 
-// WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown.
-func (v *View) WhyNoContext(f *inspect.Facts, clusters string) string {
+// WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown. called is what the
+// sentence calls them.
+func (v *View) WhyNoContext(f *inspect.Facts, called string, clusters ...string) string {
 	v.CanRead(f, inspect.PartSecrets)
-	return v.inventory.WhyNoContext(f, clusters)
+	return v.inventory.WhyNoContext(f, called, clusters...)
 }
 
 // Worker returns what was read of a MultiKueueCluster of a manager, and its context. The

@@ -125,7 +125,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	u.addParts(inPart)
 	u.addRefusals()
 	if names := strings.Join(lacking, ", "); names != "" {
-		u.reasons = append([]string{v.WhyNoContext(w.Manager, names)}, u.reasons...)
+		u.reasons = append([]string{v.WhyNoContext(w.Manager, names, lacking...)}, u.reasons...)
 		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
 	}
 	return u
