@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,5 +143,20 @@ func TestUnconfirmedPods(t *testing.T) {
 					"; or, only if it is shut down for good, release the Pods: "+quoted("kubectl --context kwok-w1 taint node node-0 node.kubernetes.io/out-of-service=nodeshutdown:NoExecute"))
 			}
 		})
+	}
+}
+
+// TestNoNodeInNamespaces checks that Jobs of several namespaces whose Pods find no node of a cluster for the same reason
+// are one finding.
+func TestNoNodeInNamespaces(t *testing.T) {
+	t.Parallel()
+	rule, _ := rules.ByCode("JM049")
+	for recording, want := range map[string]int{"dispatch-origin-in-multikueue-queue": 3, "workers-only-user": 2} {
+		found := judge(t, inventory(t, recordings+"/"+recording), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), want, linesOf(found))
+		isAcross := slices.ContainsFunc(found, func(f inspect.Finding) bool {
+			return slices.ContainsFunc(f.Jobs, func(r inspect.Ref) bool { return r.Namespace != f.Jobs[0].Namespace })
+		})
+		assert.Assert(t, isAcross, linesOf(found))
 	}
 }

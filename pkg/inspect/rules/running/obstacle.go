@@ -22,20 +22,24 @@ import (
 func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sighting {
 	kind, name := missingIn(b.message)
 	about := cmp.Or(origin, mirror)
+	namespace := mirror.Namespace
+	if b.isOfCluster(kind) {
+		namespace = ""
+	}
 	s := view.Sighting{
 		Object: view.Of(about), Since: v.On(about.Context, mirror.Context, b.since), Jobs: []*inspect.Job{about},
-		Cause: strings.Join([]string{"pods", mirror.Context, mirror.Namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
+		Cause: strings.Join([]string{"pods", mirror.Context, namespace, kind, cmp.Or(name, b.reason+" "+withoutPod(b.message))}, "/"),
 	}
 	if b.pod == "" {
 		b.describeRefusal(&s, origin, mirror)
 	} else {
 		b.describePods(v, &s, origin, mirror)
 	}
-	switch kind {
-	case "":
-	case "serviceaccount":
+	switch {
+	case kind == "":
+	case kind == "serviceaccount":
 		// The refusal has the fix.
-	case "priorityclass", "runtimeclass":
+	case isWithoutNamespace(kind):
 		s.Remedy = createMissing(command.Say("create %s %s on %s", kindNames()[kind], name, mirror.Context), origin, false, kind, name)
 	default:
 		s.Remedy = createMissing(command.Say("create %s %s in namespace %s of %s", kindNames()[kind], name, mirror.Namespace, mirror.Context), origin, true, kind, name)
@@ -46,6 +50,15 @@ func (b *obstacle) sighting(v *view.View, origin, mirror *inspect.Job) view.Sigh
 	}
 	return s
 }
+
+// isOfCluster reports whether an obstacle is the same in all namespaces of a cluster: an object without a namespace is
+// missing, of which kind is the kind, or no node takes the Pods.
+func (b *obstacle) isOfCluster(kind string) bool {
+	return isWithoutNamespace(kind) || b.needsNode() && !isAboutVolumes(b.message)
+}
+
+// isWithoutNamespace reports whether objects of a kind that Pods name have no namespace.
+func isWithoutNamespace(kind string) bool { return kind == "priorityclass" || kind == "runtimeclass" }
 
 // createMissing adds to the fix that creates an object that Pods need where its model may be: on the
 // cluster of the origin, if that is known.
