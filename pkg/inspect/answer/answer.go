@@ -255,7 +255,7 @@ func (q *Question) reasonOf(f *inspect.Finding) string {
 	}
 	message := f.Message
 	for _, j := range q.Pair.Jobs() {
-		message = strings.Replace(message, ", which runs "+j.Namespace+"/"+j.Name+",", ", which runs it,", 1)
+		message = strings.Replace(message, " runs "+j.Namespace+"/"+j.Name+" and ", " runs it and ", 1)
 	}
 	return message
 }

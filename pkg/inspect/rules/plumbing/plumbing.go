@@ -108,20 +108,17 @@ func (b *brokenWorker) isLost() bool { return b.active.Reason == "ClientConnecti
 // withFate adds to a message about a broken worker what happens to the Jobs that run there, if any do.
 func (b *brokenWorker) withFate(v *view.View, message string) string {
 	names, kinds := b.running(v)
-	which, them := "", "them"
+	them := "them"
 	if len(names) == 1 {
 		them = "the " + kinds[0]
-	}
-	if len(names) > 0 {
-		which = fmt.Sprintf(", which runs %s,", inspect.Some(names))
 	}
 	restarts := fmt.Sprintf("; MultiKueue restarts %s elsewhere after workerLostTimeout (15m by default)", them)
 	isUnreachable := b.isLost() && message == b.message() && view.ClusterFault(b.active) == unreachable && !strings.Contains(message, "x509")
 	switch {
 	case isUnreachable && len(names) == 0:
-		return fmt.Sprintf("%s is unreachable from %s (%s)", b.cluster.Name, b.manager.Context, b.why())
+		return fmt.Sprintf("%s is unreachable from %s (%s)", b.object().String(), b.manager.Context, b.why())
 	case isUnreachable:
-		return fmt.Sprintf("%s%s is unreachable from %s (%s)%s", b.cluster.Name, which, b.manager.Context, b.why(), restarts)
+		return fmt.Sprintf("%s runs %s and is unreachable from %s (%s)%s", b.object().String(), inspect.Some(names), b.manager.Context, b.why(), restarts)
 	case len(names) == 0:
 		return message
 	case b.isLost():
