@@ -1,6 +1,7 @@
 package queues
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -18,7 +19,7 @@ type Shortfall struct {
 	// largest of the workers' queues has, since a Job runs on one worker. Total
 	// is what the workers' queues have together.
 	Nominal, Most, Total capacity.Amount
-	// Clusters are the workers. Behind are their queues, as CONTEXT/NAME.
+	// Clusters are the workers. Behind names their queues: "ClusterQueue NAME on CONTEXT".
 	Clusters, Behind []string
 	// IsUncovered is whether no worker's queue has any quota of the resource.
 	IsUncovered bool
@@ -73,7 +74,7 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 				// It may have more than its own quota.
 				return nil
 			}
-			there, all.Behind = append(there, q), append(all.Behind, worker.facts.Context+"/"+q.Name)
+			there, all.Behind = append(there, q), append(all.Behind, fmt.Sprintf("ClusterQueue %s on %s", q.Name, worker.facts.Context))
 		}
 	}
 	if len(there) == 0 {

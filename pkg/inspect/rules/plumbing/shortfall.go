@@ -112,7 +112,7 @@ func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *in
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
 	if s.IsUncovered {
 		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s grants %s, but no worker has any %s: %s", s.Queue.Name, manager.Context, amount, s.Resource, strings.Join(s.Clusters, ", "))
-		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's: %s", s.Resource, strings.Join(s.Behind, ", "), edit)
+		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's: %s", s.Resource, strings.Join(s.Behind, " or "), edit)
 	} else {
 		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s grants %s to %s, but no worker has more than %s", s.Queue.Name, manager.Context, amount, view.Of(job).String(), most)
 		sighting.Remedy = command.Say("raise the quota of %s on a worker to %s; or lower that of %s to what its workers have: %s", s.Resource, held.Text(s.Resource), manager.Context, edit)

@@ -219,7 +219,7 @@ func reportExcess(v *view.View, manager *inspect.Facts, s *queues.Shortfall) {
 	if s.IsUncovered {
 		sighting.Severity = inspect.Warning
 		sighting.Message = fmt.Sprintf("ClusterQueue %s has %s; no worker has a quota of it", s.Queue.Name, has)
-		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's ClusterQueue: %s", s.Resource, strings.Join(s.Behind, ", "), advice.KubectlObject(object, "edit"))
+		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's ClusterQueue: %s", s.Resource, strings.Join(s.Behind, " or "), advice.KubectlObject(object, "edit"))
 	}
 	v.Report(sighting)
 }
