@@ -129,9 +129,21 @@ func ShortRefusals(text string) string {
 		switch {
 		case d.Namespace != "":
 			short += " in namespace " + d.Namespace
-		case d.IsEverywhere && d.Verb != "get":
+		case d.IsEverywhere && d.Verb != "get" && !isClusterScoped(d.Resource):
 			short += " in all namespaces"
 		}
 		return short
 	})
+}
+
+// isClusterScoped reports whether a resource that commands read has no namespaces. The API server denies "at the cluster
+// scope" both these and the others in all namespaces.
+func isClusterScoped(resource string) bool {
+	switch resource {
+	case "namespaces", "nodes", "persistentvolumes", "priorityclasses", "runtimeclasses", "storageclasses", "customresourcedefinitions",
+		"clusterqueues", "cohorts", "resourceflavors", "topologies", "admissionchecks", "multikueueclusters", "multikueueconfigs", "workloadpriorityclasses",
+		"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies", "mutatingadmissionpolicies":
+		return true
+	}
+	return false
 }
