@@ -253,7 +253,7 @@ func (j *Job) GetObjectKind() schema.ObjectKind {
 // DeepCopyObject returns DeepCopy.
 func (j *Job) DeepCopyObject() runtime.Object { return j.DeepCopy() }
 
-// DeepCopy returns a copy that shares no mutable part with j. It shares Object and KindRow, which are
+// DeepCopy returns a copy that shares no mutable part with j. It shares Labels, Object and KindRow, which are
 // never modified.
 func (j *Job) DeepCopy() *Job {
 	c := *j
@@ -270,7 +270,8 @@ func (j *Job) DeepCopy() *Job {
 	for i := range c.SpecWriters {
 		c.SpecWriters[i].At = clone(c.SpecWriters[i].At)
 	}
-	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), clone(j.Controller)
+	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), j.Controller.DeepCopy()
+	c.Message, c.BackoffLimit = clone(j.Message), clone(j.BackoffLimit)
 	c.WrittenAs, c.Requests = slices.Clone(j.WrittenAs), slices.Clone(j.Requests)
 	return &c
 }

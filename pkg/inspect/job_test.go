@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,6 +41,31 @@ func TestDeepCopySharesNothing(t *testing.T) {
 	assert.Assert(t, job.StartTime.Time.Equal(epoch))
 	assert.Assert(t, (&Job{}).DeepCopy().Mirrors == nil, "null stays null")
 	assert.Assert(t, (&Job{}).DeepCopy().Dispatcher == nil, "null stays null")
+}
+
+// TestDeepCopyCopiesEachField checks each field that refers to other memory, also one that is added later.
+func TestDeepCopyCopiesEachField(t *testing.T) {
+	isShared := []string{"Labels", "Object", "KindRow"}
+	var job Job
+	fields := reflect.ValueOf(&job).Elem()
+	for i := range fields.NumField() {
+		switch f := fields.Field(i); f.Kind() {
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Slice:
+			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+		case reflect.Map:
+			f.Set(reflect.MakeMap(f.Type()))
+		}
+	}
+	copied := reflect.ValueOf(job.DeepCopy()).Elem()
+	for i := range fields.NumField() {
+		switch f := fields.Field(i); f.Kind() {
+		case reflect.Pointer, reflect.Slice, reflect.Map:
+			name := fields.Type().Field(i).Name
+			assert.Check(t, (f.Pointer() == copied.Field(i).Pointer()) == slices.Contains(isShared, name), name)
+		}
+	}
 }
 
 func TestDeepCopyOfATraceSharesNoFinding(t *testing.T) {
