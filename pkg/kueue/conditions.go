@@ -124,12 +124,15 @@ func (w *Workload) HadPods() bool {
 // IsActive reports whether a Workload has not been deactivated.
 func (w *Workload) IsActive() bool { return w.Spec.Active == nil || *w.Spec.Active }
 
+// requestInFault matches the request at the beginning of a message of client-go.
+var requestInFault = regexp.MustCompile(`^(failed to get server groups: )?Get "[^"]*": (dial tcp \S+: (connect: )?)?`)
+
 // Fault returns why a manager cannot use a MultiKueueCluster, in one line: the message of its
 // condition Active, without the request, the parts that change at each attempt, and Go's types.
 func Fault(active *metav1.Condition) string {
 	message, _, _ := strings.Cut(active.Message, "; connection attempts:")
 	message = strings.TrimPrefix(message, "load client config failed: ")
 	message, _, _ = strings.Cut(message, "; json parse error:")
-	message = regexp.MustCompile(`^(failed to get server groups: )?Get "[^"]*": (dial tcp \S+: (connect: )?)?`).ReplaceAllString(message, "")
+	message = requestInFault.ReplaceAllString(message, "")
 	return strings.Join(strings.Fields(cmp.Or(message, active.Reason)), " ")
 }

@@ -380,7 +380,3 @@ func sentence(text string, names ...string) string {
 	}
 	return text + "."
 }
-
-func kubectlFor(j *inspect.Job, verb string) command.Command {
-	return command.Kubectl(j.Context, j.Namespace, verb, command.KindName(j.Row()), j.Name)
-}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 )
 
 // suspended returns the answer for an object that a field of its spec suspends.
@@ -27,7 +28,7 @@ func (q *Question) resume(j *inspect.Job) []command.Fix {
 	if path == nil || j.Row().IsUnmanaged() {
 		return nil
 	}
-	return []command.Fix{{Text: "resume it", Command: q.words(kubectlFor(j, "patch").With("--type", "merge", "-p", command.Patch(resumed, path...)))}}
+	return []command.Fix{{Text: "resume it", Command: q.words(advice.KubectlJob(j, "patch").With("--type", "merge", "-p", command.Patch(resumed, path...)))}}
 }
 
 // builtIn returns the answer for a Job that the built-in controller of a

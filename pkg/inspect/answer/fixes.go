@@ -6,6 +6,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 )
 
 // addFixes gives an answer without fixes those of the nodes or, if these have none, those of the first
@@ -85,10 +86,10 @@ func (q *Question) startPods(j *inspect.Job) []command.Fix {
 	}
 	if o.ManagedBy == delegation.MultiKueue && !o.IsElastic() {
 		return []command.Fix{{
-			Text: "delete the " + o.Kind, Command: q.words(kubectlFor(o, "delete")),
+			Text: "delete the " + o.Kind, Command: q.words(advice.KubectlJob(o, "delete")),
 			Then: []command.Step{{Text: "create the " + o.Kind + " again with " + enough, Command: []string{}}},
 		}}
 	}
-	patch := kubectlFor(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))
+	patch := advice.KubectlJob(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))
 	return []command.Fix{{Text: "set spec.parallelism to 1 or more", Command: q.words(patch)}}
 }
