@@ -236,6 +236,16 @@ func countsGonePods() []edit {
 }
 
 // stepCases are the cases of the rules about missing steps.
+// inBackoff is a Workload whose Pods were not ready in time, and that Kueue queues again at a time.
+func inBackoff(until string) []edit {
+	evicted := withConditions(condition("QuotaReserved", "False", "PendingEvaluation", "Exceeded the PodsReady timeout"),
+		condition("Evicted", "True", "PodsReadyTimeout", "Exceeded the PodsReady timeout"), condition("Requeued", "False", "PodsReadyTimeout", ""))
+	return []edit{
+		patch(mgr, workload, `{status: {admission: null, clusterName: null, admissionChecks: null, requeueState: {count: 4, requeueAt: "`+until+`"}, `+evicted+`}}`),
+		patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`), remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
+	}
+}
+
 func stepCases() []testCase {
 	const stopped = `{status: {active: 0, ready: 0}}`
 	over := patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", ""))+`}}`)
@@ -245,6 +255,8 @@ func stepCases() []testCase {
 		{name: "a topology is still to come", code: "JM129", base: "running", edits: []edit{
 			patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Admitted", "False", "PendingDelayedTopologyRequests", ""))+`}}`),
 		}},
+		{name: "its backoff has ended", code: "JM129", base: "running", fires: true, edits: inBackoff("2026-11-20T23:43:20Z")},
+		{name: "its backoff lasts", code: "JM129", base: "running", edits: inBackoff("2026-11-21T23:43:20Z")},
 		{name: "it runs", code: "JM129", base: "running"},
 		{name: "behind another one", code: "JM129", base: "strict-fifo-head-blocks"},
 		{name: "preempted", code: "JM130", base: "running", fires: true, edits: []edit{over}},

@@ -91,6 +91,14 @@ func stepsOf(v *view.View, s view.Submission) []step {
 			by: f, since: w.CreationTimestamp.Time, duty: liveness.DutyQuota, what: "has set no condition on its Workload",
 			evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(w.CreationTimestamp))},
 		}}
+	case isToBeQueued(v, f, w):
+		return []step{{
+			by: f, since: w.Status.Requeue.At.Time, duty: liveness.DutyQuota, what: "has not queued its Workload again after the backoff",
+			evidence: []string{
+				fmt.Sprintf("%s: status.requeueState.requeueAt of %s is %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(*w.Status.Requeue.At)),
+				conditionNamed(f, w, kueue.Requeued),
+			},
+		}}
 	case s.Check != nil && isToBeAdmitted(w):
 		return []step{admission(f, w, "does not admit its Workload, which has quota and all checks Ready")}
 	}
@@ -101,6 +109,13 @@ func stepsOf(v *view.View, s view.Submission) []step {
 		}
 	}
 	return found
+}
+
+// isToBeQueued reports whether the backoff of an evicted Workload has ended. Kueue then sets its condition
+// Requeued (kueue: pkg/controller/core/workload_controller.go).
+func isToBeQueued(v *view.View, f *inspect.Facts, w *kueue.Workload) bool {
+	wait := w.Waiting()
+	return wait.Reason == kueue.ReasonBackoff && wait.HasKnownEnd() && v.Age(f.Context, wait.Requeue.At.Time) > 0
 }
 
 // stepsOn returns the steps that a worker's Kueue must take.
