@@ -115,7 +115,7 @@ func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload
 	job := jobOf(o)
 	if job != nil {
 		own := OfJob(job, "")
-		r.PodSets, r.isPaused = own.PodSets, own.isPaused
+		r.PodSets, r.isPaused, r.selectsPods = own.PodSets, own.isPaused, own.selectsPods
 	}
 	if submitted != nil {
 		if submitted.Spec.QueueName != "" {
@@ -188,6 +188,11 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, "is the management cluster itself"
 	case checked.Refused != "":
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, checked.Refused
+	case r.selectsPods:
+		// MultiKueue removes spec.selector from the mirror, and leaves spec.manualSelector (kueue:
+		// pkg/controller/jobs/job/job_multikueue_adapter.go).
+		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, "rejects the mirror: spec.manualSelector is set"
+		p.Changes = []inspect.PlacementChange{{Message: "remove spec.manualSelector and spec.selector"}}
 	case checked.IsTaken:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
 		p.Changes = []inspect.PlacementChange{{Message: "submit it under another name"}}

@@ -49,6 +49,8 @@ type Request struct {
 	origin *inspect.Job
 	// isPaused is whether its parallelism is 0, so that it starts no Pods.
 	isPaused bool
+	// selectsPods is whether it selects its Pods itself (spec.manualSelector).
+	selectsPods bool
 }
 
 // Checked is what was checked about a request on one cluster.
@@ -145,7 +147,7 @@ func OfJob(j *batchv1.Job, queue string) Request {
 		set.MinCount = &least
 	}
 	isPaused := ptr.Deref(j.Spec.Parallelism, 1) == 0 && ptr.Deref(j.Spec.Completions, 1) > 0
-	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}, isPaused: isPaused}
+	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}, isPaused: isPaused, selectsPods: ptr.Deref(j.Spec.ManualSelector, false)}
 }
 
 // jobOf returns the batch Job of an object; nil for other kinds, or if it was

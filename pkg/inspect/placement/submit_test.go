@@ -82,6 +82,27 @@ flavors: [{metadata: {name: f}}]
 	}
 }
 
+// TestManualSelector checks that no worker fits a Job that selects its Pods itself: MultiKueue's mirror of it is invalid.
+func TestManualSelector(t *testing.T) {
+	w := parse[world](t, strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "admissionChecks: [workers], namespaceSelector: {}"))
+	hub := w.facts()
+	hub.Context = "hub"
+	hub.Kueue.Checks = []*kueue.AdmissionCheck{parse[*kueue.AdmissionCheck](t,
+		"{metadata: {name: workers}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: workers}}}")}
+	hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: workers}, spec: {clusters: [paris]}}")}
+	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: paris}}")}
+	for _, selects := range []bool{false, true} {
+		j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+		j.Namespace, j.Spec.ManualSelector = "ml", &selects
+		r := placement.OfJob(&j, "q")
+		r.Owner = delegation.MultiKueue
+		placements := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), &r)
+		i := slices.IndexFunc(placements, func(p inspect.Placement) bool { return p.Cluster == "paris" })
+		assert.Assert(t, i >= 0)
+		assert.Equal(t, placements[i].Reason == inspect.RefusedByServer, selects, placements[i].Message)
+	}
+}
+
 // TestRefusedOwner checks that a Job of another owner gets a change only while it can be changed, in
 // the field of its kind.
 func TestRefusedOwner(t *testing.T) {
