@@ -30,7 +30,25 @@ func Open(dir string) (*Bundle, error) {
 	return b, nil
 }
 
-func open(dir string) (*Bundle, error) {
+// ContextNames returns the contexts of a snapshot. It does not read their objects.
+func ContextNames(dir string) (names []string, err error) {
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = root.Close() }()
+	var s Snapshot
+	if err := readContents(root, &s); err != nil {
+		return nil, err
+	}
+	for i := range s.Contexts {
+		names = append(names, s.Contexts[i].Name)
+	}
+	return names, nil
+}
+
+// openRoot opens the directory of a snapshot.
+func openRoot(dir string) (*os.Root, error) {
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -43,6 +61,14 @@ func open(dir string) (*Bundle, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, plain(err)
+	}
+	return root, nil
+}
+
+func open(dir string) (*Bundle, error) {
+	root, err := openRoot(dir)
+	if err != nil {
+		return nil, err
 	}
 	defer func() { _ = root.Close() }()
 

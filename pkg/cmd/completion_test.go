@@ -3,6 +3,8 @@ package cmd
 import (
 	"bytes"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -208,6 +210,10 @@ func TestCompletionFromSnapshot(t *testing.T) {
 		{"Jobs of all contexts", []string{"trace", "-n", "ml", ""}, "eval sweep train train-old"},
 		{"Jobs of all namespaces", []string{"trace", "-A", "t"}, "test-1 test-2 test-3 train train-old"},
 		{"Jobs of one context", []string{"trace", "-n", "ml", "--contexts", "worker-*,^worker-1", ""}, "train-old"},
+		{"Jobs that were not named yet", []string{"check", "-n", "ml", "train", ""}, "eval sweep train-old"},
+		{"Jobs of ls that were not named yet", []string{"ls", "-n", "ml", "train", "t"}, "train-old"},
+		{"Jobs of a kind for ls", []string{"ls", "-n", "ml", "job/train", "job/t"}, "job/train-old"},
+		{"kinds for ls if no Job has the prefix", []string{"ls", "-n", "ml", "rayj"}, "rayjob/"},
 		{"one Job only", []string{"trace", "-n", "ml", "train", ""}, ""},
 		{"Jobs of a kind", []string{"trace", "-n", "ml", "job/tr"}, "job/train job/train-old"},
 		{"Jobs of a kind by another name", []string{"trace", "-n", "ml", "jobs.batch/tr"}, "jobs.batch/train jobs.batch/train-old"},
@@ -231,6 +237,13 @@ func TestCompletionFromSnapshot(t *testing.T) {
 			assert.Equal(t, strings.Join(choices, " "), tt.want)
 		})
 	}
+	// Contexts are in a small file of their own, so choices appear in time even if the others are large.
+	contents, err := os.ReadFile(filepath.Join(exampleFleet, "snapshot.yaml"))
+	assert.NilError(t, err)
+	alone := t.TempDir()
+	assert.NilError(t, os.WriteFile(filepath.Join(alone, "snapshot.yaml"), contents, 0o600))
+	contexts, _ := completed(t, "ls", "--from", alone, "--context", "")
+	assert.Equal(t, strings.Join(contexts, " "), "management worker-1 worker-2")
 	choices, directive := completed(t, "trace", "--from", t.TempDir(), "")
 	assert.Equal(t, len(choices), 0)
 	assert.Equal(t, directive, "4")

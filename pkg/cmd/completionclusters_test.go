@@ -112,6 +112,9 @@ func TestCompletionFromKubeconfig(t *testing.T) {
 		{"each Job once", []string{"cancel", "job-00000", ""}, "", 1},
 		{"Jobs to dispatch", []string{"dispatch", "job-00001", ""}, "job-00000", 1},
 		{"Jobs of another owner", []string{"dispatch", "--managed-by", "a.b/c", ""}, "", 1},
+		{"objects of a kind to dispatch", []string{"dispatch", "--context", "west", "rayjob/"}, "rayjob/job-00000", 0},
+		{"objects of a kind to cancel", []string{"cancel", "--context", "west", "rayjob/"}, "rayjob/job-00000", 0},
+		{"objects of a kind to recreate", []string{"recreate", "--context", "west", "rayjob/"}, "rayjob/job-00000", 0},
 		{"namespaces", []string{"ls", "-n", ""}, "job-00000 job-00001 job-00002", 1},
 		{"namespaces of the worker", []string{"dispatch", "--to", "west", "--namespace-to", ""}, "job-00000", 0},
 		{"Secrets", []string{"dispatch", "--with-secret", ""}, "job-00000 job-00001 job-00002", 1},
@@ -125,6 +128,9 @@ func TestCompletionFromKubeconfig(t *testing.T) {
 			assert.Equal(t, asked.Load()-before, tt.asked, "requests to the first server")
 		})
 	}
+	choices, directive := completed(t, "cancel", "--context", "west", "rayj")
+	assert.DeepEqual(t, choices, []string{"rayjob/"})
+	assert.Equal(t, directive, "6", "the word continues")
 }
 
 // TestCompletionReadsEachServerOnce: contexts are distinguished by everything that says which

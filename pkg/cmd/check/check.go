@@ -97,7 +97,7 @@ not be checked.`,
   # In CI, for one team
   NAME check -A -l team=vision -o junit > report.xml`, "NAME", env.DisplayName()),
 
-		ValidArgsFunction: completer.Func(completer.Objects),
+		ValidArgsFunction: completer.Func(completer.Objects(util.EveryContext)),
 	}
 	f.addTo(cmd)
 	cmd.RunE = util.Runs(func(args []string) (*checkOptions, error) {

@@ -65,7 +65,7 @@ code is that of the command.`,
   NAME exec jobset/sweep --pod sweep-0-1-x7f2k -c main -- ls`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 
-		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects(util.EveryContext))),
 	}
 	f.AddTo(cmd, completer)
 	flags := cmd.Flags()

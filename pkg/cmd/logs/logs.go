@@ -81,7 +81,7 @@ several. Everything else goes to standard error.`,
   NAME logs jobset/sweep -n ml --prefix=false > sweep.log`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: completer.Func(completer.Objects),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects(util.EveryContext))),
 	}
 	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*logsOptions, error) { return f.toOptions(env, args) })

@@ -107,7 +107,7 @@ long it has done so; none if no process copies the status.`,
   NAME ls --managed-by 'kueue.x-k8s.io/*' -w`, "NAME", env.DisplayName()),
 	}
 	completer := complete.New(env, global)
-	cmd.ValidArgsFunction = completer.Func(completer.Jobs)
+	cmd.ValidArgsFunction = completer.Func(completer.Objects(util.CurrentContext))
 	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*listOptions, error) { return f.toOptions(env, args) })
 	return cmd

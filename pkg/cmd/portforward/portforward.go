@@ -66,7 +66,7 @@ has a new Pod there.`,
   NAME port-forward rayjob/sweep --pod sweep-x7f2k-head 8265`, "NAME", env.DisplayName()),
 		Args: cobra.ArbitraryArgs,
 
-		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects(util.EveryContext))),
 	}
 	f.AddTo(cmd, completer)
 	cmd.Flags().StringSliceVar(&f.address, "address", []string{"localhost"}, "Addresses to listen on (comma separated). Only accepts IP addresses or localhost as a value. When localhost is supplied, listens on 127.0.0.1 and ::1")

@@ -51,7 +51,7 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Use:                   "recreate [KIND/]NAME --managed-by VALUE [options]",
 		DisableFlagsInUseLine: true,
 		Annotations:           util.InOneContext(),
-		ValidArgsFunction:     util.FirstOnly(completer.Func(completer.Jobs)),
+		ValidArgsFunction:     util.FirstOnly(completer.Func(completer.Objects(util.CurrentContext))),
 		Args:                  util.ExactlyOne("the NAME of a Job", "[KIND/]NAME"),
 		Short:                 "Delete a Job and create it again with another owner",
 		Long: `Change the owner of a Job of this context (--context, or the current one).

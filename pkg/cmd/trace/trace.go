@@ -99,7 +99,7 @@ something that was not read, such as the requests of other kinds.`,
   NAME trace train -n ml -o svg > train.svg`, "NAME", env.DisplayName()),
 		Args: util.AtMostOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: completer.Func(completer.Objects),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects(util.EveryContext))),
 	}
 	f.addTo(cmd, completer)
 	cmd.RunE = util.Runs(func(args []string) (*traceOptions, error) {

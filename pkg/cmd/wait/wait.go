@@ -81,7 +81,7 @@ The exit code is 0 if the Job reached the state, 5 if it failed, and 124 after
   NAME wait train -n ml --for=finished`, "NAME", env.DisplayName()),
 		Args: util.ExactlyOne("the Job's name", "[KIND/]NAME"),
 
-		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects)),
+		ValidArgsFunction: util.FirstOnly(completer.Func(completer.Objects(util.EveryContext))),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.condition, "for", forRunning, "What to wait for. One of: ("+strings.Join(conditions(), ", ")+")")

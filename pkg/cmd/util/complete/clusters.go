@@ -99,12 +99,6 @@ func addNew(w word, found *choices) func(name string) {
 	}
 }
 
-// Jobs adds the Jobs of the namespace.
-func (c *Completer) Jobs(ctx context.Context, w word, found *choices) {
-	contexts, namespace := c.scope(w, util.CurrentContext)
-	collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
-}
-
 // DispatchedJobs adds the Jobs that have, or had, a mirror.
 func (c *Completer) DispatchedJobs(ctx context.Context, w word, found *choices) {
 	c.addJobs(ctx, w, func(j *batchv1.Job) bool {
@@ -119,10 +113,14 @@ func (c *Completer) DispatchableJobs(ctx context.Context, w word, found *choices
 	c.addJobs(ctx, w, func(j *batchv1.Job) bool { return ownerOf(j) == owner && !hasEnded(j) }, found)
 }
 
-// addJobs adds the Jobs of the namespace for which isWanted is true. If there are too many Jobs to
-// read, it also adds the names of all Jobs, after the wanted ones.
+// addJobs adds the Jobs of the namespace for which isWanted is true and, after KIND/, all objects of that
+// kind. If there are too many Jobs to read, it also adds the names of all Jobs, after the wanted ones. If
+// no Job begins with the word, it adds kinds.
 func (c *Completer) addJobs(ctx context.Context, w word, isWanted func(*batchv1.Job) bool, found *choices) {
 	contexts, namespace := c.scope(w, util.CurrentContext)
+	if addOfKind(ctx, contexts, namespace, w, found) {
+		return
+	}
 	isComplete := eachJob(ctx, contexts, namespace, metav1.ListOptions{}, func(j *batchv1.Job) {
 		if isWanted(j) && !slices.Contains(w.args, j.Name) {
 			found.addFirst(j.Name)
@@ -130,6 +128,9 @@ func (c *Completer) addJobs(ctx context.Context, w word, isWanted func(*batchv1.
 	})
 	if !isComplete {
 		collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
+	}
+	if isComplete && len(contexts) > 0 && w.typed != "" && found.isEmpty() {
+		addKinds(found)
 	}
 }
 
@@ -187,28 +188,41 @@ func (c *Completer) Owners(known ...string) Finder {
 	}
 }
 
-// Objects adds Jobs of all contexts and, after KIND/, the objects of that kind. If no Job matches,
+// Objects adds the Jobs of some contexts and, after KIND/, the objects of that kind. If no Job matches,
 // it adds kinds.
-func (c *Completer) Objects(ctx context.Context, w word, found *choices) {
-	if len(w.args) > 0 {
-		return
-	}
-	contexts, namespace := c.scope(w, util.EveryContext)
-	typed, _, hasKind := strings.Cut(w.typed, "/")
-	if !hasKind {
+func (c *Completer) Objects(byDefault util.DefaultContexts) Finder {
+	return func(ctx context.Context, w word, found *choices) {
+		contexts, namespace := c.scope(w, byDefault)
+		if addOfKind(ctx, contexts, namespace, w, found) {
+			return
+		}
 		isRead := collect(ctx, contexts, jobsOf(namespace), addNew(w, found))
 		if isRead && found.isEmpty() {
-			for _, k := range delegation.Kinds() {
-				found.add(k.Name + "/")
-			}
+			addKinds(found)
 		}
-		return
 	}
+}
+
+// addOfKind adds the objects of a kind, if the word begins with KIND/, and reports whether it does.
+func addOfKind(ctx context.Context, contexts []fleet.Context, namespace string, w word, found *choices) bool {
+	typed, _, hasKind := strings.Cut(w.typed, "/")
+	if !hasKind {
+		return false
+	}
+	add := addNew(w, found)
 	for _, k := range delegation.Kinds() {
 		if k.IsNamed(typed) {
 			of := collection{GroupVersionResource: k.Resource, namespace: namespace, selector: k.Selector}
-			collect(ctx, contexts, of, func(name string) { found.add(typed + "/" + name) })
+			collect(ctx, contexts, of, func(name string) { add(typed + "/" + name) })
 		}
+	}
+	return true
+}
+
+// addKinds adds all kinds, as the first part of KIND/NAME.
+func addKinds(found *choices) {
+	for _, k := range delegation.Kinds() {
+		found.add(k.Name + "/")
 	}
 }
 

@@ -16,12 +16,12 @@ func (c *Completer) Contexts(_ context.Context, _ word, found *choices) {
 		c.entries(func(config *clientcmdapi.Config) []string { return slices.Collect(maps.Keys(config.Contexts)) }, found)
 		return
 	}
-	b, err := bundle.Open(c.flags.From)
+	names, err := bundle.ContextNames(c.flags.From)
 	if err != nil {
 		return
 	}
-	for _, recorded := range b.Contexts() {
-		found.add(recorded.Name)
+	for _, name := range names {
+		found.add(name)
 	}
 }
 
