@@ -138,7 +138,11 @@ func (o *traceOptions) show(ctx context.Context, list *inspect.TraceList, f *fle
 	case isList:
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:
-		util.ReportErrors(o.ErrOut, list.Errors)
+		// As in the table, except that the output does not mention what was not checked.
+		util.ReportUnneeded(o.ErrOut, unmentioned(list), 0)
+		for i := range list.Items {
+			util.ReportUnchecked(o.ErrOut, list.Items[i].Unchecked)
+		}
 	}
 	if isList && len(list.Items) == 0 && len(list.Errors) == 0 {
 		o.noteSelection(ctx, f)
