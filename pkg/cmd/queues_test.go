@@ -55,7 +55,7 @@ func TestQueues(t *testing.T) {
 	assert.Equal(t, len(list.Items), 4)
 	_, errOut, code = run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(errOut, `note: namespace "nowhere" does not exist in `) && strings.HasSuffix(errOut, "\nno queues found in namespace nowhere\n"), errOut)
+	assert.Assert(t, strings.HasPrefix(errOut, `note: namespace "nowhere" does not exist in `) && strings.HasSuffix(errOut, "\nNo queues found in namespace nowhere\n"), errOut)
 }
 
 // TestQueuesPending: a waiting Workload has its place in the order of its queue, and one that is
@@ -86,7 +86,7 @@ func TestQueuesPending(t *testing.T) {
 	assert.Assert(t, strings.Contains(errOut, `there is no queue or cohort "unknown"`), errOut)
 	_, errOut, code = run(t, "queues", "--pending", "-n", "nowhere", "--from", faults)
 	assert.Equal(t, code, util.ExitOK, errOut)
-	assert.Assert(t, strings.Contains(errOut, "nothing waits for quota in namespace nowhere\n"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "No pending Workloads found in namespace nowhere\n"), errOut)
 }
 
 // TestQueuesAddUp: the usage of queues is what their admitted Workloads hold, on every cluster of

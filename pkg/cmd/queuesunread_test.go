@@ -29,7 +29,7 @@ func TestQueuesPendingOnUnreadWorkers(t *testing.T) {
 		"none was read":          {[]string{"-n", "default", "--contexts", "kwok-mgr"}, first + second, util.ExitPartial},
 		"of one LocalQueue":      {[]string{"-n", "default", "--contexts", "kwok-mgr", "user-queue"}, first + second, util.ExitPartial},
 		"of all ClusterQueues":   {[]string{"--contexts", "kwok-mgr"}, first + second, util.ExitPartial},
-		"of another namespace":   {[]string{"-n", "kube-system", "--contexts", "kwok-mgr"}, "nothing waits for quota in namespace kube-system\n", util.ExitOK},
+		"of another namespace":   {[]string{"-n", "kube-system", "--contexts", "kwok-mgr"}, "No pending Workloads found in namespace kube-system\n", util.ExitOK},
 		"another manager's rows": {[]string{"-A", "--contexts", "kwok-w1"}, "", util.ExitOK},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -193,11 +193,11 @@ func (r *queuesRead) reportNotes(w io.Writer) {
 // reportEmpty says why a table is empty.
 func (o *queuesOptions) reportEmpty(r *queuesRead) {
 	if len(r.WithoutKueue) > 0 && r.isEmpty() && o.format.IsTable() {
-		util.Report(o.ErrOut, "no queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
+		util.Report(o.ErrOut, "No queues: %s %s Kueue's API", strings.Join(r.WithoutKueue, ", "), map[bool]string{true: "does not serve", false: "do not serve"}[len(r.WithoutKueue) == 1])
 	} else if r.isEmpty() && len(r.List.Errors)+len(r.UnreadWorkers) == 0 && len(r.Missing) == 0 && o.format.IsTable() {
-		what := "no queues found"
+		what := "No queues found"
 		if o.pending {
-			what = "nothing waits for quota"
+			what = "No pending Workloads found"
 		}
 		util.Report(o.ErrOut, "%s%s", what, o.where())
 	}

@@ -115,7 +115,12 @@ func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, readCon
 		message += fmt.Sprintf("; %s not read", strings.Join(unread, ", "))
 	}
 	if kind, isKind := delegation.KindNamed(wanted.Name); isKind && wanted.Kind == "" {
-		return fmt.Errorf("%s; %q is a kind: write %s/NAME", message, wanted.Name, kind.Name)
+		message = fmt.Sprintf("%s; %q is a kind: write %s/NAME", message, wanted.Name, kind.Name)
+		if !kind.IsJob() {
+			// Commands that list read only Jobs without --kinds.
+			message += ", or list all with ls --kinds " + kind.Name
+		}
+		return errors.New(message)
 	}
 	if wanted.Namespace == "" {
 		return errors.New(message)
