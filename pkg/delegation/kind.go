@@ -149,7 +149,7 @@ func SplitKindName(name string) (short, group string) {
 
 // isVersion matches a version of an API, such as v1beta2. The first word of a group is none, unless the
 // group is named like a version.
-var isVersion = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
+var isVersion = regexp.MustCompile(`^v\d+((alpha|beta)\d+)?$`)
 
 // KindOf returns the known kind of objects: the row of their version, otherwise of any other
 // version.
