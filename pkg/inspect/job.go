@@ -272,6 +272,7 @@ func (j *Job) DeepCopy() *Job {
 	}
 	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), j.Controller.DeepCopy()
 	c.Message, c.BackoffLimit = clone(j.Message), clone(j.BackoffLimit)
+	c.Invalid, c.Decision = clone(j.Invalid), clone(j.Decision)
 	c.WrittenAs, c.Requests = slices.Clone(j.WrittenAs), slices.Clone(j.Requests)
 	return &c
 }
