@@ -13,7 +13,7 @@ import (
 // TestNames: -o name prints each object once, with objects of the same name in several namespaces or contexts.
 func TestNames(t *testing.T) {
 	for args, want := range map[string]string{
-		"queues -A --contexts management":      "localqueue.kueue.x-k8s.io/gpu\nlocalqueue.kueue.x-k8s.io/gpu\nlocalqueue.kueue.x-k8s.io/inference\n",
+		"queues -A --contexts management":      "localqueue.kueue.x-k8s.io/gpu\nlocalqueue.kueue.x-k8s.io/inference\n",
 		"queues --all-contexts":                strings.Repeat("clusterqueue.kueue.x-k8s.io/cluster-queue\n", 3),
 		"queues --all-contexts --summary":      "management\nworker-1\nworker-2\n",
 		"check sweep eval -n ml --grace 5s":    "job.batch/eval\njob.batch/sweep\n",
@@ -29,8 +29,10 @@ func TestNames(t *testing.T) {
 func TestNoHeaders(t *testing.T) {
 	manifest := manifestOf(t, "small", 1, "1", "")
 	for _, args := range [][]string{
-		{"trace", "train", "--timeline", "--from", recordings + "/running"}, {"trace", "sweep", "-n", "ml", "-o", "wide", "--from", exampleFleet},
-		{"trace", "-f", manifest, "--from", quotaFleet}, {"trace", "-A", "--from", exampleFleet},
+		{"trace", "train", "--timeline", "--from", recordings + "/running"},
+		{"trace", "sweep", "-n", "ml", "-o", "wide", "--from", exampleFleet},
+		{"trace", "-f", manifest, "--from", quotaFleet},
+		{"trace", "-A", "--from", exampleFleet},
 	} {
 		isHeader := regexp.MustCompile(`(?m)^(CONTEXT|CLUSTER|TIME|NAMESPACE|FIELD) .*$`)
 		out, _, _ := run(t, args...)

@@ -137,13 +137,8 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 		}
 	}
 	if o := p.Origin; o != nil && o.Context == f.Context {
-		for _, w := range f.index.workloadsOfJob[o.UID] {
+		for _, w := range f.workloadsOfOrigin(o) {
 			add(w)
-		}
-		for _, name := range o.WorkloadNames() {
-			if w := f.Workload(o.Namespace, name); w != nil && !(name == o.Prebuilt() && isOfAnother(w, o)) {
-				add(w)
-			}
 		}
 	} else if o != nil {
 		for _, w := range v.WorkloadsOf(p, v.Facts(o.Context)) {
@@ -153,6 +148,17 @@ func (v *Inventory) WorkloadsOf(p Pair, f *Facts) []*kueue.Workload {
 	for _, m := range p.Mirrors {
 		if m.Job.Context == f.Context && m.Job.Prebuilt() != "" {
 			add(f.Workload(m.Job.Namespace, m.Job.Prebuilt()))
+		}
+	}
+	return found
+}
+
+// workloadsOfOrigin returns the Workloads that Kueue created for an origin, and the one that the origin names.
+func (f *Facts) workloadsOfOrigin(o *Job) []*kueue.Workload {
+	found := slices.Clone(f.index.workloadsOfJob[o.UID])
+	for _, name := range o.WorkloadNames() {
+		if w := f.Workload(o.Namespace, name); w != nil && (name != o.Prebuilt() || !isOfAnother(w, o)) {
+			found = append(found, w)
 		}
 	}
 	return found

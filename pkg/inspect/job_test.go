@@ -56,6 +56,7 @@ func TestDeepCopyCopiesEachField(t *testing.T) {
 			f.Set(reflect.MakeSlice(f.Type(), 1, 1))
 		case reflect.Map:
 			f.Set(reflect.MakeMap(f.Type()))
+		default:
 		}
 	}
 	copied := reflect.ValueOf(job.DeepCopy()).Elem()
@@ -64,6 +65,7 @@ func TestDeepCopyCopiesEachField(t *testing.T) {
 		case reflect.Pointer, reflect.Slice, reflect.Map:
 			name := fields.Type().Field(i).Name
 			assert.Check(t, (f.Pointer() == copied.Field(i).Pointer()) == slices.Contains(isShared, name), name)
+		default:
 		}
 	}
 }

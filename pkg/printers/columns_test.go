@@ -41,10 +41,14 @@ func TestColumnsWithoutTitles(t *testing.T) {
 	dispatchers := wide
 	dispatchers.Dispatchers = true
 	for name, tables := range map[string][2]func(io.Writer) error{
-		"history": {past(inspect.PastJob{Context: "a", Namespace: "n", Kind: "Job", Name: "j", ManagedBy: "o", Result: "Complete"}),
-			past(inspect.PastJob{Context: "a", Namespace: "n", Kind: "JobSet", Name: "j", ManagedBy: "o", Result: "Complete"}, inspect.PastJob{Context: "b", Namespace: "n", Kind: "Job", Name: "j", ManagedBy: "o", Result: "Complete"})},
-		"pending": {pending(queues.PendingJob{Context: "a", Namespace: "n", Kind: "Job", Name: "j", Reason: "r"}),
-			pending(queues.PendingJob{Context: "a", Namespace: "n", Kind: "JobSet", Name: "j", Reason: "r"}, queues.PendingJob{Context: "b", Namespace: "n", Kind: "Job", Name: "j", Reason: "r"})},
+		"history": {
+			past(inspect.PastJob{Context: "a", Namespace: "n", Kind: "Job", Name: "j", ManagedBy: "o", Result: "Complete"}),
+			past(inspect.PastJob{Context: "a", Namespace: "n", Kind: "JobSet", Name: "j", ManagedBy: "o", Result: "Complete"}, inspect.PastJob{Context: "b", Namespace: "n", Kind: "Job", Name: "j", ManagedBy: "o", Result: "Complete"}),
+		},
+		"pending": {
+			pending(queues.PendingJob{Context: "a", Namespace: "n", Kind: "Job", Name: "j", Reason: "r"}),
+			pending(queues.PendingJob{Context: "a", Namespace: "n", Kind: "JobSet", Name: "j", Reason: "r"}, queues.PendingJob{Context: "b", Namespace: "n", Kind: "Job", Name: "j", Reason: "r"}),
+		},
 		"summary": {summary(listOf(newJob("a", delegation.BuiltIn, delegation.Running))), summary(everyStatus())},
 		"ls":      {listed(wide), listed(dispatchers)},
 	} {

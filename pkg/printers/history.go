@@ -119,7 +119,15 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 		text += fmt.Sprintf("; %d deleted before the end", t.Deleted)
 	}
 	lines := []string{text}
-	parts = nil
+	if rates := historyRates(&t); rates != "" {
+		lines = append(lines, rates)
+	}
+	return lines
+}
+
+// historyRates returns how long Jobs waited and what they used, "" if neither is known.
+func historyRates(t *inspect.HistorySum) string {
+	var parts []string
 	switch {
 	case t.WaitMedianSeconds == nil || t.WaitP90Seconds == nil:
 	case t.Waits == 1:
@@ -130,10 +138,7 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	if used := resourceHours(t.ResourceHours, 3); used != none {
 		parts = append(parts, "used "+used+" hours")
 	}
-	if len(parts) > 0 {
-		lines = append(lines, strings.Join(parts, "; "))
-	}
-	return lines
+	return strings.Join(parts, "; ")
 }
 
 // historyNotes returns notes on what is missing from the answer.

@@ -180,14 +180,21 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
 		util.Report(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
 	}
-	if s := list.Summary; s.Jobs == 0 && s.Mirrors == 0 && s.Young == 0 && len(list.Items) == 0 && s.Clusters > 0 && !o.watch {
-		namespace := ""
-		if !o.query.AllNamespaces && o.format.IsTable() {
-			namespace = o.contexts[0].Namespace
-		}
-		util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
-	}
+	o.noteSelection(list)
 	return errors.Join(util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
+}
+
+// noteSelection says which Jobs were selected, if there was nothing to check.
+func (o *checkOptions) noteSelection(list *inspect.FindingList) {
+	s := list.Summary
+	if s.Jobs > 0 || s.Mirrors > 0 || s.Young > 0 || len(list.Items) > 0 || s.Clusters == 0 || o.watch {
+		return
+	}
+	namespace := ""
+	if !o.query.AllNamespaces && o.format.IsTable() {
+		namespace = o.contexts[0].Namespace
+	}
+	util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
 }
 
 func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {

@@ -43,6 +43,7 @@ func restartPolicyFault(job *unstructured.Unstructured) string {
 		return ""
 	case "":
 		return "the Pod template has no restartPolicy, which must be Never or OnFailure"
+	default:
+		return fmt.Sprintf("the restartPolicy of the Pod template is %s, and must be Never or OnFailure", policy)
 	}
-	return fmt.Sprintf("the restartPolicy of the Pod template is %s, and must be Never or OnFailure", policy)
 }

@@ -217,12 +217,14 @@ func TestReplacementRefuses(t *testing.T) {
 		{
 			"Pods of a mirror that was deleted",
 			[]edit{{"status", "yaml:{active: 3}"}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}, {"spec.managedBy", string(delegation.MultiKueue)}},
-			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Workload: givenUp}}, "", false,
+			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Workload: givenUp}},
+			"", false,
 		},
 		{
 			"own Pods, without their Workload",
 			[]edit{{"status", "yaml:{active: 3}"}, {"metadata.labels", "yaml:{kueue.x-k8s.io/queue-name: gpu}"}, {"spec.managedBy", nil}},
-			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Workload: givenUp}}, "3 Pods are active", true,
+			recreate.Options{ManagedBy: runner, Submitted: recreate.Submitted{Workload: givenUp}},
+			"3 Pods are active", true,
 		},
 		{"Pods that are stopped", []edit{{"status", "yaml:{active: 0, terminating: 1}"}, {"spec.suspend", true}}, recreate.Options{ManagedBy: runner}, "still being stopped", true},
 		{"started", []edit{{"status", `yaml:{startTime: "2026-03-01T10:00:00Z"}`}}, recreate.Options{ManagedBy: runner}, "is running since 2026-03-01T10:00:00Z", true},

@@ -19,12 +19,7 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	}
 	names := q.offeredTo(manager, w)
 	if len(names) == 0 {
-		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
-		q.addBehind(&a)
-		if a.Unchecked = q.unreadWorkers(); len(a.Unchecked) > 0 {
-			a.Message += " It may run on a worker that was not read: " + list(workersOf(a.Unchecked)) + "."
-		}
-		return a
+		return q.notOffered(manager)
 	}
 	targets := make([]string, len(names))
 	for i, name := range names {
@@ -68,6 +63,16 @@ func (q *Question) byWorkers(manager *inspect.Facts, w *kueue.Workload) Answer {
 	a.Message = noWorker(reasons, workers, unread)
 	if slices.Contains(reasons, noCopy) {
 		q.addBehind(&a)
+	}
+	return a
+}
+
+// notOffered returns the answer of a Job that Kueue has offered to no worker that was read.
+func (q *Question) notOffered(manager *inspect.Facts) Answer {
+	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotOffered, Message: fmt.Sprintf("Quota is reserved on %s; Kueue has offered it to no worker yet.", manager.Context)}
+	q.addBehind(&a)
+	if a.Unchecked = q.unreadWorkers(); len(a.Unchecked) > 0 {
+		a.Message += " It may run on a worker that was not read: " + list(workersOf(a.Unchecked)) + "."
 	}
 	return a
 }

@@ -28,14 +28,16 @@ func TestPrebuiltWorkload(t *testing.T) {
 		"runs": {nil, "running on kwok-w1. 0/2 completions.", nil},
 		"does not exist": {
 			[]edit{stopped, remove("kwok-mgr", "Workload/*"), remove("kwok-w1", "Workload/*"), remove("kwok-w1", "Job/train"), remove("kwok-w1", "Pod/*")},
-			"not running. It names Workload default/team-wl, which does not exist on kwok-mgr; Kueue creates none for it.", []string{"JM017"},
+			"not running. It names Workload default/team-wl, which does not exist on kwok-mgr; Kueue creates none for it.",
+			[]string{"JM017"},
 		},
 		"belongs to another Job": {
 			[]edit{
 				stopped, remove("kwok-w1", "Workload/*"), remove("kwok-w1", "Job/train"), remove("kwok-w1", "Pod/*"),
 				patch("kwok-mgr", "Workload/*", `{metadata: {labels: null, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: other, uid: another, controller: true}]}}`),
 			},
-			"not running. It names Workload default/team-wl, which belongs to Job default/other; Kueue creates none for it.", []string{"JM017"},
+			"not running. It names Workload default/team-wl, which belongs to Job default/other; Kueue creates none for it.",
+			[]string{"JM017"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

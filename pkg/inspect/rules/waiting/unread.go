@@ -41,6 +41,18 @@ func detectWorkersUnread(v *view.View) {
 	}
 }
 
+// unread describes the workers that a submission was offered to and that were not read.
+type unread struct {
+	w *waiter
+	// worker is the first of these MultiKueueClusters.
+	worker   string
+	reasons  []string
+	remedies []command.Prose
+	// hasReason is whether another worker shows why it does not admit the submission.
+	hasReason bool
+	refusals  []refusal
+}
+
 // cause is equal for all submissions that wait for the same workers, which were not read for the same reasons.
 func (u *unread) cause() string {
 	return strings.Join(append([]string{u.w.Manager.Context, u.worker}, u.reasons...), " ")
@@ -69,18 +81,6 @@ func (u *unread) report(v *view.View, isShared bool) {
 		s.Message = "cannot see whether workers admit Jobs: " + why
 	}
 	v.Report(s)
-}
-
-// unread describes the workers that a submission was offered to and that were not read.
-type unread struct {
-	w *waiter
-	// worker is the first of these MultiKueueClusters.
-	worker   string
-	reasons  []string
-	remedies []command.Prose
-	// hasReason is whether another worker shows why it does not admit the submission.
-	hasReason bool
-	refusals  []refusal
 }
 
 // refusal is what the user may not read in a context: names is what a message calls it, and kinds are
