@@ -96,7 +96,7 @@ func TestHistoryPicture(t *testing.T) {
 	}
 	assert.NilError(t, xml.Unmarshal([]byte(out), &picture))
 	assert.Equal(t, picture.XMLName.Local, "svg")
-	assert.Assert(t, strings.HasPrefix(picture.Title, "4 delegated Jobs finished: 2 failed; 1 deleted before the end"), picture.Title)
+	assert.Assert(t, strings.HasPrefix(picture.Title, "5 delegated Jobs ended: 2 failed, 1 deleted"), picture.Title)
 	shapes := map[string]string{}
 	for _, p := range picture.Paths[1:] {
 		name, result, _ := strings.Cut(p.Title, ": ")

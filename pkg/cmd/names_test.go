@@ -13,7 +13,7 @@ import (
 // TestNames: -o name prints each object once, with objects of the same name in several namespaces or contexts.
 func TestNames(t *testing.T) {
 	for args, want := range map[string]string{
-		"queues -A --contexts management":      "localqueue.kueue.x-k8s.io/gpu\nlocalqueue.kueue.x-k8s.io/inference\n",
+		"queues -A --contexts management":      strings.Repeat("localqueue.kueue.x-k8s.io/gpu\n", 2) + "localqueue.kueue.x-k8s.io/inference\n",
 		"queues --all-contexts":                strings.Repeat("clusterqueue.kueue.x-k8s.io/cluster-queue\n", 3),
 		"queues --all-contexts --summary":      "management\nworker-1\nworker-2\n",
 		"check sweep eval -n ml --grace 5s":    "job.batch/eval\njob.batch/sweep\n",

@@ -63,8 +63,8 @@ func TestLoadErrors(t *testing.T) {
 		want       string
 	}{
 		{"no current context", noCurrent, nil, fleet.Selection{}, "the kubeconfig has no current context. Choose one of east, hub, west with --context, --contexts or --all-contexts"},
-		{"a current context that is not there", dangling, nil, fleet.Selection{}, `no context "hob" in the kubeconfig, which names it as its current context; did you mean "hub"? Change that: kubectl config use-context hub`},
-		{"a current context that is like no other", strings.ReplaceAll(dangling, "context: hob", "context: elsewhere"), nil, fleet.Selection{}, `no context "elsewhere" in the kubeconfig, which names it as its current context; it has east, hub, west. Change that: kubectl config use-context NAME`},
+		{"a current context that is not there", dangling, nil, fleet.Selection{}, `current context "hob" is not in the kubeconfig; did you mean "hub"? Set another: kubectl config use-context hub`},
+		{"a current context that is like no other", strings.ReplaceAll(dangling, "context: hob", "context: elsewhere"), nil, fleet.Selection{}, `current context "elsewhere" is not in the kubeconfig; it has east, hub, west. Set another: kubectl config use-context NAME`},
 		{"the current context, by name", dangling, []string{"--context=hob"}, fleet.Selection{}, `no context "hob" in the kubeconfig; did you mean "hub"?`},
 		{"an unknown --context", threeContexts, []string{"--context=wst"}, fleet.Selection{}, `no context "wst" in the kubeconfig; did you mean "west"?`},
 		{"an unknown name", threeContexts, nil, fleet.Selection{Patterns: []string{"hub", "wst"}}, `no context "wst" in the kubeconfig; did you mean "west"?`},

@@ -51,7 +51,7 @@ func (e *UnknownContextError) ofCurrent() string {
 	if e.Nearest == "" {
 		hint += "."
 	}
-	return fmt.Sprintf("no context %q in the kubeconfig, which names it as its current context; %s Change that: %s", e.Pattern, hint, fix.Shell())
+	return fmt.Sprintf("current context %q is not in the kubeconfig; %s Set another: %s", e.Pattern, hint, fix.Shell())
 }
 
 // hint names the most similar context, or some contexts.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -145,6 +146,11 @@ type Decision struct {
 	Fails bool
 	// Why has the reason and the message of the condition.
 	Why string
+}
+
+// IsUsual reports whether all completions decided it (kubernetes: batch/v1, JobReasonCompletionsReached).
+func (d *Decision) IsUsual() bool {
+	return !d.Fails && strings.HasPrefix(d.Why, batchv1.JobReasonCompletionsReached)
 }
 
 // String describes the decision as a clause without a subject.

@@ -353,3 +353,31 @@ func (m *matcher) guess(isLost func(cluster string) bool) {
 		}
 	}
 }
+
+// mayRun reports whether a worker may run the Job of a manager's Workload.
+func mayRun(w *kueue.Workload) bool {
+	return w != nil && w.Is(kueue.QuotaReserved) && !w.Is(kueue.Finished) && !w.Is(kueue.Evicted) && w.IsActive() && w.DeletionTimestamp == nil
+}
+
+// mayHaveOffered reports whether a manager may have offered a Workload without nominations to workers. MultiKueue
+// offers it once all other AdmissionChecks are ready. An eviction removes the nominations.
+func (f *Facts) mayHaveOffered(w *kueue.Workload) bool {
+	if !f.Kueue.RecordsNominations() {
+		return true
+	}
+	isOther := func(state kueue.CheckState) bool {
+		check := f.Kueue.CheckNamed(state.Name)
+		return state.State != kueue.CheckReady && check != nil && !check.IsMultiKueue()
+	}
+	wasReset := func(state kueue.CheckState) bool { return state.WasReset() }
+	wasEvicted := w.Condition(kueue.Evicted) != nil || slices.ContainsFunc(w.Status.AdmissionChecks, wasReset)
+	return wasEvicted && !slices.ContainsFunc(w.Status.AdmissionChecks, isOther)
+}
+
+func checksOf(w *kueue.Workload) []string {
+	var names []string
+	for _, state := range w.Status.AdmissionChecks {
+		names = append(names, state.Name)
+	}
+	return names
+}

@@ -271,15 +271,15 @@ func (f *Facts) dispatchesTo(cluster string) bool {
 
 // UnreadWorkersOf returns the workers that may run the Job of a manager's Workload, and of which the
 // Workloads were not read: of the chosen worker or, until one is chosen, of those that the Workload was
-// offered to. If none is known, these are all workers of its MultiKueueConfig. It returns none if a worker
-// that was read has admitted the Workload, or if the Workload has no quota. A copy on a cluster of unknown
-// use is that of a worker without a known context.
+// offered to. If none is known although it may have been offered, these are all workers of its
+// MultiKueueConfig. It returns none if a worker that was read has admitted the Workload, or if the Workload
+// has no quota. A copy on a cluster of unknown use is that of a worker without a known context.
 func (v *Inventory) UnreadWorkersOf(manager *Facts, w *kueue.Workload) []WorkerGap {
 	if manager == nil || manager.Kueue == nil || !mayRun(w) {
 		return nil
 	}
 	names := offeredTo(w)
-	if len(names) == 0 {
+	if len(names) == 0 && manager.mayHaveOffered(w) {
 		names = manager.Kueue.ClustersBehind(checksOf(w))
 	}
 	if w.ChosenCluster() == "" && v.AdmittedCopy(manager, w) != nil {
@@ -307,19 +307,6 @@ func (v *Inventory) UnreadWorkersOf(manager *Facts, w *kueue.Workload) []WorkerG
 type WorkerGap struct {
 	Unchecked
 	Name string
-}
-
-// mayRun reports whether a worker may run the Job of a manager's Workload.
-func mayRun(w *kueue.Workload) bool {
-	return w != nil && w.Is(kueue.QuotaReserved) && !w.Is(kueue.Finished) && !w.Is(kueue.Evicted) && w.IsActive() && w.DeletionTimestamp == nil
-}
-
-func checksOf(w *kueue.Workload) []string {
-	var names []string
-	for _, state := range w.Status.AdmissionChecks {
-		names = append(names, state.Name)
-	}
-	return names
 }
 
 // unreadWorkloads describes why it is unknown whether a worker has a copy of a Workload, nil if that is
@@ -382,7 +369,9 @@ func (k *KueueFacts) HasInvalidKubeconfig(cluster string) bool {
 	}
 	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
 	reasons := []string{"BadKubeConfig", "BadConfig", "InsecureKubeConfig"}
-	return active != nil && active.Status == metav1.ConditionFalse && slices.Contains(reasons, active.Reason)
+	// Kueue gives the same reason if the Secret does not exist.
+	return active != nil && active.Status == metav1.ConditionFalse && slices.Contains(reasons, active.Reason) &&
+		!strings.Contains(active.Message, "not found")
 }
 
 // WorkerPrefix is how Unchecked.What begins for a worker that was not read. The name of its

@@ -17,6 +17,9 @@ var resetPattern = regexp.MustCompile(`(?s)^Reset to Pending after eviction\. Pr
 // IsOpen reports whether an AdmissionCheck has not passed and may still pass: it is Pending or Retry.
 func (c *CheckState) IsOpen() bool { return c.State != CheckReady && c.State != CheckRejected }
 
+// WasReset reports whether Kueue has reset an AdmissionCheck after an eviction.
+func (c *CheckState) WasReset() bool { return resetPattern.MatchString(c.Message) }
+
 // Answer is what an AdmissionCheck last said about a Workload.
 type Answer struct {
 	// Verb is what the check does, in words that follow its name.

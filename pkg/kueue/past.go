@@ -30,8 +30,16 @@ const (
 	jobFinished = "JobFinished"
 )
 
+// IsAbandoned reports whether Kueue finished the Workload for one of the reasons with which no Job runs (kueue:
+// pkg/controller/jobframework/reconciler.go): the mirror is gone or stopped, or the Job never started. Another
+// reason, such as one of a newer Kueue, proves nothing.
+func (w *Workload) IsAbandoned() bool {
+	c := w.GivenUp()
+	return c != nil && slices.Contains([]string{OwnerNotFound, OutOfSync, FailedToStart}, c.Reason)
+}
+
 // GivenUp returns the condition Finished if Kueue finished the Workload although its Job had not ended. Kueue
-// never offers such a Workload again, so its Job does not run. It returns nil for any other Workload.
+// never offers such a Workload again. It returns nil for any other Workload.
 func (w *Workload) GivenUp() *metav1.Condition {
 	c := w.Condition(Finished)
 	if !w.Is(Finished) || slices.Contains([]string{"", FinishedSucceeded, FinishedFailed, jobFinished, SliceReplaced}, c.Reason) {

@@ -101,7 +101,9 @@ func hasSeveral[T any](rows []T, value func(*T) string) bool {
 
 // visibleColumns returns the columns that a table with these options has.
 func visibleColumns[T any](columns []column[T], o TableOptions) []column[T] {
-	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool { return c.absent || c.unused && !o.NoHeaders || c.wide && !o.Wide })
+	return slices.DeleteFunc(slices.Clone(columns), func(c column[T]) bool {
+		return c.absent || c.unused && (!o.NoHeaders || o.Markdown) || c.wide && !o.Wide
+	})
 }
 
 // newTable returns a table with a row for each value.

@@ -268,12 +268,12 @@ type namedObject struct {
 }
 
 // printNames writes the name of each object once, on a line of its own, as kubectl does: objects of the same
-// name in several namespaces or contexts have a line each.
+// name in several namespaces or contexts have a line each. So has each manifest, which may have a generateName.
 func printNames[T any](w io.Writer, items []*T, object func(*T) namedObject) error {
 	seen := map[namedObject]bool{}
 	for _, item := range items {
 		o := object(item)
-		if seen[o] {
+		if isNew := o.context == "" && o.uid == ""; seen[o] && !isNew {
 			continue
 		}
 		seen[o] = true

@@ -91,15 +91,15 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 		return []string{"No cluster was read, so it is unknown which Jobs finished"}
 	}
 	t := list.Total
-	finished := t.Jobs - t.Deleted
-	text := inspect.Count(finished, "delegated Job") + " finished"
+	text := inspect.Count(t.Jobs, "delegated Job") + " finished"
+	if t.Deleted > 0 {
+		text = inspect.Count(t.Jobs, "delegated Job") + " ended"
+	}
 	if list.Since != nil {
 		text += " in the last " + duration.HumanDuration(o.Now.Sub(list.Since.Time))
 	}
-	if finished == 0 {
-		text = "No " + strings.TrimPrefix(text, "0 ")
-	}
 	if t.Jobs == 0 {
+		text = "No " + strings.TrimPrefix(text, "0 ")
 		if len(list.Unchecked) > 0 {
 			text += ", in what was read"
 		}
@@ -109,14 +109,14 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	if t.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", t.Failed))
 	}
+	if t.Deleted > 0 {
+		parts = append(parts, fmt.Sprintf("%d deleted", t.Deleted))
+	}
 	if t.Evictions > 0 {
 		parts = append(parts, fmt.Sprintf("%s lost %s", inspect.Count(int(t.Evictions), "eviction"), humanSeconds(t.LostSeconds)))
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
-	}
-	if t.Deleted > 0 {
-		text += fmt.Sprintf("; %d deleted before the end", t.Deleted)
 	}
 	lines := []string{text}
 	if rates := historyRates(&t); rates != "" {

@@ -103,7 +103,7 @@ dispatch have no Workload. The exit code is 4 if a context could not be read.`,
 
 func (f *historyFlags) addTo(cmd *cobra.Command) {
 	f.AddNamespacesFlag(cmd, "list")
-	f.AddKindsFlag(cmd, "Kinds to read", "job")
+	f.AddKindsFlag(cmd, "Show only these kinds")
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as in kubectl get")

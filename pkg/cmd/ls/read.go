@@ -48,21 +48,23 @@ func (o *listOptions) isComplete(f *fleet.Fleet, addresses []kubecontext.Address
 	return func(namespace string) bool { return o.readsNamespace(f, namespace) }
 }
 
-// refusedSelector returns an error if every reached context refuses the field selector, which is then a
-// mistake of the user and not an outage. It returns nil if a context accepts it.
+// refusedSelector returns an error if every reached context refuses the field selector for all kinds, which is
+// then a mistake of the user and not an outage. It returns nil if a context accepts it for one of them.
 func (o *listOptions) refusedSelector(f *fleet.Fleet, errs []inspect.ContextError) error {
 	if o.query.FieldSelector == "" {
 		return nil
 	}
 	var reason string
 	for _, c := range f.Clusters() {
-		i := slices.IndexFunc(errs, func(e inspect.ContextError) bool {
-			return e.Context == c.Context && e.Code == kubecontext.CodeBadRequest
-		})
-		if i < 0 {
+		refused := 0
+		for i := range errs {
+			if e := &errs[i]; e.Context == c.Context && e.Code == kubecontext.CodeBadRequest {
+				refused, reason = refused+1, e.Message
+			}
+		}
+		if refused < max(1, len(o.query.Kinds)) {
 			return nil
 		}
-		reason = errs[i].Message
 	}
 	if reason == "" {
 		return nil

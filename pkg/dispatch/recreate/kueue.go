@@ -78,7 +78,7 @@ func workloadsOf(ctx context.Context, c *fleet.Cluster, o *unstructured.Unstruct
 // isGivenUp reports whether Kueue has finished the Workload although the object has not ended.
 func (s Submitted) isGivenUp() bool {
 	var typed kueue.Workload
-	return s.Workload != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, &typed) == nil && typed.GivenUp() != nil
+	return s.Workload != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, &typed) == nil && typed.IsAbandoned()
 }
 
 // runningOn returns the Workload with which MultiKueue runs an object on a worker, and that
@@ -87,7 +87,7 @@ func (s Submitted) isGivenUp() bool {
 func runningOn(workloads []workload) (on *unstructured.Unstructured, cluster string) {
 	isOpen := func(w workload) bool { return !w.typed.Is(kueue.Finished) }
 	hasOpen := slices.ContainsFunc(workloads, isOpen)
-	if !hasOpen && slices.ContainsFunc(workloads, func(w workload) bool { return w.typed.GivenUp() != nil }) {
+	if !hasOpen && slices.ContainsFunc(workloads, func(w workload) bool { return w.typed.IsAbandoned() }) {
 		return nil, ""
 	}
 	for _, w := range workloads {

@@ -53,10 +53,10 @@ func (q *Question) addEnd(a *Answer, mirrors []inspect.Mirror) {
 }
 
 // addDecision makes it the answer for a Job how it will end, if that is decided and only Pods have not ended.
-// Retries no longer matter then.
+// Retries no longer matter then. The usual end of a Job, after all completions, needs no words.
 func (q *Question) addDecision(a *Answer, j *inspect.Job) {
 	d := j.Decision
-	if d == nil || a.State.IsFinished() || a.State == inspect.StateTerminating {
+	if d == nil || d.IsUsual() || a.State.IsFinished() || a.State == inspect.StateTerminating {
 		return
 	}
 	a.State, a.Reason, a.Message = inspect.StateRunning, inspect.ReasonNone, "It "+d.String()

@@ -174,12 +174,12 @@ func (q *Question) addPlacements(a *Answer) {
 	var b Answer
 	switch {
 	case q.exceedsAll():
-		b = q.never(slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool { return p.Manager }))
+		b = q.never(q.onWorkers().Trace.Placements)
 		if w != nil {
 			b = q.withCost(manager, w, b)
 		}
 	case w != nil && w.ChosenCluster() == "" && w.Is(kueue.QuotaReserved):
-		b, _ = q.byPlacements(manager, w)
+		b, _ = q.onWorkers().byPlacements(manager, w)
 		if !isQuotaReason(b.Reason) {
 			return
 		}
@@ -189,6 +189,14 @@ func (q *Question) addPlacements(a *Answer) {
 	}
 	b.Since = a.Since
 	*a = b
+}
+
+// onWorkers returns the question without the placement on the manager, which has reserved quota.
+func (q *Question) onWorkers() *Question {
+	trace, on := *q.Trace, *q
+	trace.Placements = slices.DeleteFunc(slices.Clone(trace.Placements), func(p inspect.Placement) bool { return p.Manager })
+	on.Trace = &trace
+	return &on
 }
 
 // suspendedOn returns why a mirror is suspended, according to its Workload on

@@ -179,7 +179,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 	}
 	if why := f.MissingPrebuilt(o); why != "" {
 		return Answer{
-			State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: advice.ReplacePrebuilt(o).Reached(q.Reach).Fixes(),
+			State: inspect.StateBlocked, Reason: inspect.ReasonSetup, Fixes: advice.ReplacePrebuilt(f, o).Reached(q.Reach).Fixes(),
 			Message: fmt.Sprintf("It names Workload %s/%s, which %s; Kueue creates none for it.", o.Namespace, o.Prebuilt(), why),
 		}, true
 	}

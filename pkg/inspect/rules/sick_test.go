@@ -235,7 +235,6 @@ func countsGonePods() []edit {
 	return []edit{remove(mgr, workload), remove(w1, workload), remove(w1, "Job/train"), remove(w1, "Pod/*"), patch(mgr, "Job/train", `{spec: {suspend: true}}`)}
 }
 
-// stepCases are the cases of the rules about missing steps.
 // inBackoff is a Workload whose Pods were not ready in time, and that Kueue queues again at a time.
 func inBackoff(until string) []edit {
 	evicted := withConditions(condition("QuotaReserved", "False", "PendingEvaluation", "Exceeded the PodsReady timeout"),
@@ -246,6 +245,7 @@ func inBackoff(until string) []edit {
 	}
 }
 
+// stepCases are the cases of the rules about missing steps.
 func stepCases() []testCase {
 	const stopped = `{status: {active: 0, ready: 0}}`
 	over := patch(mgr, workload, `{status: {`+withConditions(gotQuota, condition("Evicted", "True", "Preempted", ""))+`}}`)

@@ -54,8 +54,8 @@ const noPriorityClass = "WorkloadPriorityClassNotFound"
 
 func reportNoWorkload(v *view.View, s view.Submission) {
 	j := s.Job()
-	if why, _ := v.MissingPrebuilt(s.Manager, j); why != "" {
-		reportMissingPrebuilt(v, j, why)
+	if why := v.MissingPrebuilt(s.Manager, j); why != "" {
+		reportMissingPrebuilt(v, s, why)
 		return
 	}
 	evidence := []string{
@@ -113,12 +113,13 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 
 // reportMissingPrebuilt reports a Job that names a Workload that is not its own. Kueue creates none for it (kueue:
 // pkg/controller/jobframework/reconciler.go, handleJobWithNoWorkload).
-func reportMissingPrebuilt(v *view.View, j *inspect.Job, why string) {
+func reportMissingPrebuilt(v *view.View, s view.Submission, why string) {
+	j := s.Job()
 	v.Report(view.Sighting{
-		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Remedy: advice.ReplacePrebuilt(j),
+		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Remedy: advice.ReplacePrebuilt(s.Manager, j),
 		Message: fmt.Sprintf("it names Workload %s/%s, which %s; Kueue creates none for it", j.Namespace, j.Prebuilt(), why),
 		Evidence: []string{
-			fmt.Sprintf("%s: label %s of %s is %s", j.Context, delegation.PrebuiltWorkload, view.Of(j).String(), j.Prebuilt()),
+			fmt.Sprintf("%s: label or annotation %s of %s is %s", j.Context, delegation.PrebuiltWorkload, view.Of(j).String(), j.Prebuilt()),
 			fmt.Sprintf("%s: Workload %s/%s %s", j.Context, j.Namespace, j.Prebuilt(), why),
 		},
 	})

@@ -207,9 +207,9 @@ func (v *View) Workload(f *inspect.Facts, namespace, name string) (*kueue.Worklo
 }
 
 // MissingPrebuilt returns why the Workload that an origin names is not its own, "" for no known reason.
-func (v *View) MissingPrebuilt(f *inspect.Facts, j *inspect.Job) (why string, known bool) {
-	known = v.CanRead(f, inspect.PartWorkloads)
-	return f.MissingPrebuilt(j), known
+func (v *View) MissingPrebuilt(f *inspect.Facts, j *inspect.Job) string {
+	v.CanRead(f, inspect.PartWorkloads)
+	return f.MissingPrebuilt(j)
 }
 
 // WorkloadsOf returns the Workloads of a pair on one cluster, its own or a worker's.
