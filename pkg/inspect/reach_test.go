@@ -8,6 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -260,4 +261,41 @@ func TestUnreadWorkers(t *testing.T) {
 	assert.Equal(t, len(v.UnreadWorkers()), 0)
 	m.Kueue.ListsLocalQueues = false
 	assert.Equal(t, len(v.UnreadWorkers()), 2)
+}
+
+// TestUnreadWorkersOf: an unread worker may run a Job if the Job was offered to it, or if an eviction has removed
+// the nominations. It cannot run a Job that was never offered, or that waits for another AdmissionCheck.
+func TestUnreadWorkersOf(t *testing.T) {
+	reserved := metav1.Condition{Type: kueue.QuotaReserved, Status: metav1.ConditionTrue}
+	wasEvicted := metav1.Condition{Type: kueue.Evicted, Status: metav1.ConditionFalse}
+	pending := kueue.CheckState{Name: "multikueue", State: kueue.CheckPending}
+	reset := kueue.CheckState{Name: "multikueue", State: kueue.CheckPending, Message: "Reset to Pending after eviction. Previously: Ready"}
+	budget := kueue.CheckState{Name: "budget", State: kueue.CheckPending}
+	for name, tt := range map[string]struct {
+		nominated  []string
+		conditions []metav1.Condition
+		checks     []kueue.CheckState
+		want       int
+	}{
+		"nominated":                         {[]string{"tokyo"}, []metav1.Condition{reserved}, []kueue.CheckState{pending}, 1},
+		"never nominated":                   {nil, []metav1.Condition{reserved}, []kueue.CheckState{pending}, 0},
+		"evicted before":                    {nil, []metav1.Condition{reserved, wasEvicted}, []kueue.CheckState{pending}, 1},
+		"evicted before, by its message":    {nil, []metav1.Condition{reserved}, []kueue.CheckState{reset}, 1},
+		"evicted before, and another check": {nil, []metav1.Condition{reserved, wasEvicted}, []kueue.CheckState{pending, budget}, 0},
+		"no quota":                          {[]string{"tokyo"}, nil, []kueue.CheckState{pending}, 0},
+	} {
+		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-train"}}
+		w.Status.Nominated, w.Status.Conditions, w.Status.AdmissionChecks = tt.nominated, tt.conditions, tt.checks
+		var isOurs, other kueue.AdmissionCheck
+		assert.NilError(t, yaml.UnmarshalStrict([]byte(`{metadata: {name: multikueue}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {name: all}}}`), &isOurs))
+		assert.NilError(t, yaml.UnmarshalStrict([]byte(`{metadata: {name: budget}, spec: {controllerName: example.com/budget}}`), &other))
+		config := &kueue.MultiKueueConfig{ObjectMeta: metav1.ObjectMeta{Name: "all"}}
+		config.Spec.Clusters = []string{"tokyo"}
+		v := reachOf(nil, &KueueFacts{
+			Version: "v1beta2", Workloads: []*kueue.Workload{w}, Checks: []*kueue.AdmissionCheck{&isOurs, &other}, Configs: []*kueue.MultiKueueConfig{config},
+			Clusters:  []*kueue.MultiKueueCluster{{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}},
+			Addresses: map[string]kubecontext.Address{"tokyo": {Server: "https://away"}},
+		}, nil)
+		assert.Equal(t, len(v.UnreadWorkersOf(v.Facts("m"), w)), tt.want, name)
+	}
 }
