@@ -88,8 +88,8 @@ func (r *Rows) Update(jobs, others []*Job) []RowChange {
 	return append(deleted, changes...)
 }
 
-// isSameRow reports whether two readings of a Job look the same. It ignores when the Job was last
-// written: a write that changes nothing visible is not news.
+// isSameRow reports whether two readings of a Job look the same. It ignores when and by whom the Job was last
+// written, and when its cluster was identified: a change of nothing visible is not news.
 func isSameRow(a, b *Job) bool {
 	if a.Status != b.Status || !slices.Equal(a.Mirrors, b.Mirrors) {
 		return false
@@ -106,6 +106,9 @@ func isSameRow(a, b *Job) bool {
 	x.Generation, y.Generation = 0, 0
 	x.KindRow, y.KindRow = nil, nil
 	x.WrittenAs, y.WrittenAs = nil, nil
+	x.StatusWriters, y.StatusWriters = nil, nil
+	x.SpecWriters, y.SpecWriters = nil, nil
+	x.ClusterUID, y.ClusterUID = "", ""
 	return equality.Semantic.DeepEqual(&x, &y)
 }
 

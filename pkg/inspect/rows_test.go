@@ -36,6 +36,7 @@ func TestRows(t *testing.T) {
 
 	again := row("a", "1", delegation.Pending)
 	again.Generation, again.StatusWrittenAt, again.Since = 7, &metav1.Time{}, &metav1.Time{}
+	again.StatusWriters, again.SpecWriters, again.ClusterUID = []string{"kueue"}, []SpecWriter{{At: &metav1.Time{}}}, "hub"
 	// A write that changes nothing visible is no news.
 	assert.DeepEqual(t, rowTexts(r.Update([]*Job{again, b, c}, nil)), []string(nil))
 	visible := row("a", "1", delegation.Pending)
