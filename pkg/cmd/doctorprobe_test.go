@@ -18,7 +18,7 @@ func TestProbeFlags(t *testing.T) {
 		{"--dry-run", "--dry-run requires --probe"},
 		{"--probe --from x", "--probe cannot be combined with --from"},
 		{"--probe --suppress JM405", "--suppress is for findings"},
-		{"--probe --no-headers", "--no-headers is for findings"},
+		{"--probe --no-headers", "--no-headers cannot be combined with --probe"},
 		{"--probe --timeout 0s", "--timeout must be positive"},
 		{"--probe --dry-run=maybe", `--dry-run must be none, client or server, not "maybe"`},
 		{"--probe --image=", `--image "" is not an image`},

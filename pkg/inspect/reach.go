@@ -270,9 +270,8 @@ func (f *Facts) dispatchesTo(cluster string) bool {
 }
 
 // UnreadWorkersOf returns the workers that may run the Job of a manager's Workload, and of which the
-// Workloads were not read: of the chosen worker or, until one is chosen, of those that the Workload was
-// offered to. If none is known although it may have been offered, these are all workers of its
-// MultiKueueConfig. It returns none if a worker that was read has admitted the Workload, or if the Workload
+// Workloads were not read: the chosen worker or, until one is chosen, the workers that got an offer. If none
+// is known although the Workload may have been offered, these are all workers of its MultiKueueConfig. It returns none if a worker that was read has admitted the Workload, or if the Workload
 // has no quota. A copy on a cluster of unknown use is that of a worker without a known context.
 func (v *Inventory) UnreadWorkersOf(manager *Facts, w *kueue.Workload) []WorkerGap {
 	if manager == nil || manager.Kueue == nil || !mayRun(w) {

@@ -107,7 +107,7 @@ func (w *Wait) rank() int {
 	return 1
 }
 
-// least returns the lack that the smallest change ends, the zero Lack if there is none.
+// least returns the lack that the smallest change ends, the zero Lack without any.
 func (w *Wait) least(compare func(a, b Lack) int) Lack {
 	if len(w.Lacks) == 0 {
 		return Lack{}

@@ -13,7 +13,7 @@ const podSetPrefix = "couldn't assign flavors to pod set "
 
 // The messages of Kueue's flavor assigner (kueue: pkg/scheduler/flavorassigner,
 // pkg/cache/scheduler/tas_flavor_snapshot.go; docs/reference/scheduling.md#messages). Each pattern begins
-// with a literal text, which makes most messages a hundred times faster to search: thousands wait at once.
+// with a literal text, so that a message without that text is searched fast: thousands wait at once.
 var (
 	overLimit     = regexp.MustCompile(`insufficient quota for (\S+) in flavor (\S+), (?:previously considered podsets requests \((\S+)\) \+ current podset request \((\S+)\) > maximum capacity \((\S+)\)|request > maximum capacity \((\S+) > (\S+)\))`)
 	quotaInUse    = regexp.MustCompile(`insufficient unused quota for (\S+) in flavor (\S+), (\S+) more needed`)

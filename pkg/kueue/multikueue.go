@@ -67,7 +67,7 @@ type KubeConfigRef struct {
 }
 
 // ProfileName returns the ClusterProfile that says how to reach the cluster,
-// "" if there is none.
+// "" without one.
 func (c *MultiKueueCluster) ProfileName() string {
 	if c.Spec.Source == nil || c.Spec.Source.ClusterProfileRef == nil {
 		return ""

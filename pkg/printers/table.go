@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -96,43 +95,6 @@ func heightOf(cells []string) int {
 		height = max(height, lineCount(cell))
 	}
 	return height
-}
-
-func lineCount(text string) int { return 1 + strings.Count(text, "\n") }
-
-// widthOf returns the width of a text on a terminal.
-func widthOf(text string) int {
-	// Most cells are plain text, or plain text in a colour, and there may be a hundred thousand
-	// cells.
-	width := 0
-	for i := 0; i < len(text); i++ {
-		if length := colorLength(text[i:]); length > 0 {
-			i += length - 1
-			continue
-		}
-		if text[i] < ' ' || text[i] > '~' {
-			return lipgloss.Width(text)
-		}
-		width++
-	}
-	return width
-}
-
-// colorLength returns the length of the sequence that sets a colour at the start of a text, 0 if
-// there is none (ECMA-48: SGR).
-func colorLength(text string) int {
-	if !strings.HasPrefix(text, "\x1b[") {
-		return 0
-	}
-	for i := len("\x1b["); i < len(text); i++ {
-		switch c := text[i]; {
-		case c == 'm':
-			return i + 1
-		case c != ';' && (c < '0' || c > '9'):
-			return 0
-		}
-	}
-	return 0
 }
 
 // minColumn is the least width of any column.
@@ -342,14 +304,6 @@ func without[T any](cells []T, columns []int) []T {
 		}
 	}
 	return left
-}
-
-// cut shortens a line that is too wide for a terminal; a width of 0 is unlimited.
-func cut(line string, width int) string {
-	if width == 0 || widthOf(line) <= width {
-		return line
-	}
-	return ansi.Truncate(line, width, "…")
 }
 
 // widest returns the width of the widest line.

@@ -174,7 +174,7 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
+	if o.format.OmitsUnchecked(o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {

@@ -148,7 +148,7 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, report) }, func(w io.Writer) error { return o.writeTable(w, report) }); err != nil {
 		return err
 	}
-	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
+	if o.format.OmitsUnchecked(o.table.NoHeaders) && !o.format.Is(junit) && !o.format.Is(sarif) {
 		util.ReportUnchecked(o.ErrOut, report.Unchecked)
 	}
 	return errors.Join(util.Verdict(report.Items, o.failOn), util.Incomplete(report.Unchecked))

@@ -211,7 +211,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 	cancel()
 	line.clear()
 	if util.Interrupted(ctx) != nil {
-		util.Report(p.ErrOut, "note: removing %s; a second signal leaves it: Kubernetes ends it %ss after its start, and the next probe deletes it if it waits", probe.Describe(job), job.GetAnnotations()[probe.SecondsAnnotation])
+		util.Report(p.ErrOut, "note: removing %s. After a second signal, it ends %ss after its start; if it waits, the next probe deletes it", probe.Describe(job), job.GetAnnotations()[probe.SecondsAnnotation])
 	}
 	clean.run(ctx, p.report)
 	p.conclude(ctx, f, err)

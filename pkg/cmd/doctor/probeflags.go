@@ -59,7 +59,7 @@ func (f *probeFlags) validate(global *util.GlobalFlags, isGiven func(flag string
 	case isGiven("suppress"):
 		return errors.New("--suppress is for findings, which --probe does not report")
 	case isGiven("no-headers"):
-		return errors.New("--no-headers is for findings, which --probe does not report")
+		return errors.New("--no-headers cannot be combined with --probe")
 	case isGiven("worker-identity"):
 		return errors.New("--worker-identity is for the checks of rights, which --probe leaves out")
 	case f.timeout <= 0:

@@ -93,7 +93,7 @@ dispatch have no Workload. The exit code is 4 if a context could not be read.`,
 	f.addTo(cmd)
 	cmd.RunE = util.Runs(func([]string) (*historyOptions, error) {
 		if !cmd.Flags().Changed("kinds") {
-			// Workloads of all kinds are shown.
+			// Workloads of all kinds are shown. All commands share GlobalFlags, so others set another default.
 			f.Kinds = nil
 		}
 		return f.toOptions(env)

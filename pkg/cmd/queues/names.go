@@ -29,18 +29,15 @@ func kindsOfQueues() map[queues.QueueKind][]string {
 }
 
 // parseNames parses arguments of the form [KIND/]NAME, each once. -o name prints the same form.
-func parseNames(args []string, scope read.Scope) (names []queueName, err error) {
+func parseNames(args []string, scope read.Scope) ([]queueName, error) {
+	var names []queueName
 	for _, arg := range args {
-		var n queueName
-		kind, name, hasKind := strings.Cut(arg, "/")
-		if !hasKind {
-			kind, name = "", arg
+		kind, name, err := util.SplitName(arg)
+		if err != nil {
+			return nil, err
 		}
-		if name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("%q is not of the form [KIND/]NAME. Set the namespace with -n", arg)
-		}
-		n.name = name
-		if hasKind {
+		n := queueName{name: name}
+		if kind != "" {
 			if n.kind, err = kindOfQueue(kind); err != nil {
 				return nil, err
 			}
@@ -48,7 +45,7 @@ func parseNames(args []string, scope read.Scope) (names []queueName, err error) 
 		switch isLocal := n.kind == queues.KindLocalQueue; {
 		case isLocal && scope == read.ClusterScope:
 			return nil, fmt.Errorf("%s is in a namespace: add -n or -A", arg)
-		case hasKind && !isLocal && scope != read.ClusterScope:
+		case kind != "" && !isLocal && scope != read.ClusterScope:
 			return nil, fmt.Errorf("%s is in no namespace: leave out --namespace and --all-namespaces", arg)
 		}
 		if !slices.Contains(names, n) {

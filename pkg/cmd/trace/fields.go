@@ -15,8 +15,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
-// warnOfFields prints the fields of an object of a built-in kind that do not exist, which are probably typos. An API server that
-// took the object in a dry run has sent these warnings itself.
+// warnOfFields prints the fields of an object of a built-in kind that do not exist, which are probably typos. An API
+// server that took the object in a dry run has sent these warnings itself.
 func (o *traceOptions) warnOfFields(v *inspect.Inventory, m *planned, r *placement.Request) {
 	typed, err := scheme.Scheme.New(m.file.GroupVersionKind())
 	if err != nil {

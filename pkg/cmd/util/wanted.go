@@ -17,23 +17,34 @@ func ParseJobName(args []string) (read.Wanted, error) {
 	if len(args) == 0 {
 		return w, nil
 	}
-	kind, name, hasKind := strings.Cut(args[0], "/")
-	if !hasKind {
-		kind, name = delegation.Job().Name, args[0]
-	}
-	w.Name = name
-	if strings.TrimSpace(kind) != "" {
+	kind, name, err := SplitName(args[0])
+	if kind != "" {
 		if err := checkKindName(kind); err != nil {
 			return w, err
 		}
 	}
-	if strings.TrimSpace(kind) == "" || strings.TrimSpace(name) == "" || strings.Contains(name, "/") {
-		return w, fmt.Errorf("%q is not of the form [KIND/]NAME. Set the namespace with -n", args[0])
+	if err != nil {
+		return w, err
 	}
-	if !delegation.Job().IsNamed(kind) {
+	w.Name = name
+	if kind != "" && !delegation.Job().IsNamed(kind) {
 		w.Kind = strings.ToLower(kind)
 	}
 	return w, nil
+}
+
+// SplitName splits an argument of the form [KIND/]NAME. The kind is "" without one. The error says that the
+// argument has another form.
+func SplitName(arg string) (kind, name string, err error) {
+	kind, name, hasKind := strings.Cut(arg, "/")
+	if !hasKind {
+		kind, name = "", arg
+	}
+	kind = strings.TrimSpace(kind)
+	if hasKind && kind == "" || strings.TrimSpace(name) == "" || strings.Contains(name, "/") {
+		err = fmt.Errorf("%q is not of the form [KIND/]NAME. Set the namespace with -n", arg)
+	}
+	return kind, name, err
 }
 
 // ParseJobNames parses arguments of the form [KIND/]NAME.

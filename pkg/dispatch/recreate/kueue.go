@@ -75,15 +75,15 @@ func workloadsOf(ctx context.Context, c *fleet.Cluster, o *unstructured.Unstruct
 	return nil, nil
 }
 
-// isGivenUp reports whether Kueue has finished the Workload although the object has not ended.
-func (s Submitted) isGivenUp() bool {
+// isAbandoned reports whether Kueue has finished the Workload although the object had not ended, and nothing runs.
+func (s Submitted) isAbandoned() bool {
 	var typed kueue.Workload
 	return s.Workload != nil && runtime.DefaultUnstructuredConverter.FromUnstructured(s.Workload.Object, &typed) == nil && typed.IsAbandoned()
 }
 
 // runningOn returns the Workload with which MultiKueue runs an object on a worker, and that
-// cluster; nil if there is none, or if Kueue has given the object up. Kueue keeps the finished Workloads
-// of earlier sizes.
+// cluster; nil if no worker runs it, also if Kueue has abandoned the Workload. Kueue keeps the finished
+// Workloads of earlier sizes.
 func runningOn(workloads []workload) (on *unstructured.Unstructured, cluster string) {
 	isOpen := func(w workload) bool { return !w.typed.Is(kueue.Finished) }
 	hasOpen := slices.ContainsFunc(workloads, isOpen)

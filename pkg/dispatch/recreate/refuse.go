@@ -138,7 +138,7 @@ func describeRunning(old *unstructured.Unstructured, o Options) string {
 	terminating, _ := content.At(old, "status", "terminating").(int64)
 	started := k.Started(s)
 	switch {
-	case object.HasFinished(k, old), object.OwnerOf(k, old) == delegation.MultiKueue && o.Submitted.isGivenUp():
+	case object.HasFinished(k, old), object.OwnerOf(k, old) == delegation.MultiKueue && o.Submitted.isAbandoned():
 		return ""
 	case s.Active == 1:
 		return "is running: 1 Pod is active"

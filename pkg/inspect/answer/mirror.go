@@ -126,13 +126,14 @@ func (q *Question) stateOfMirror(j *inspect.Job) Answer {
 // onMirror returns the answer for a Job with a mirror.
 func (q *Question) onMirror(m inspect.Mirror) Answer {
 	j := m.Job
-	a := q.stateOfMirror(j)
 	if f := q.Inventory.Facts(j.Context); f != nil && f.Err != nil {
-		a = Answer{State: stateOf(j), Since: j.Since.DeepCopy(), Reason: inspect.ReasonMirrorUnreachable}
-		a.Message = fmt.Sprintf("Last seen on %s, which does not answer now.", j.Context)
-		a.Unchecked = []inspect.Unchecked{{What: "mirror", Contexts: []string{j.Context}, Reason: "cannot read the cluster"}}
-		return a
+		return Answer{
+			State: stateOf(j), Since: j.Since.DeepCopy(), Reason: inspect.ReasonMirrorUnreachable,
+			Message:   fmt.Sprintf("Last seen on %s, which does not answer now.", j.Context),
+			Unchecked: []inspect.Unchecked{{What: "mirror", Contexts: []string{j.Context}, Reason: "cannot read the cluster"}},
+		}
 	}
+	a := q.stateOfMirror(j)
 	if a.Reason == inspect.ReasonSuspended {
 		if o := q.Pair.Origin; isSuspendedByUser(o) {
 			a = suspended(o)

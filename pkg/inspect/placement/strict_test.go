@@ -23,10 +23,10 @@ func TestShortBehindHead(t *testing.T) {
 	assert.Equal(t, p.Holders[0].Name, "head")
 
 	p = judged(t, simple("4")+workloads+mine, pods("3", "cpu: 1"))
-	assert.Equal(t, p.Reason, inspect.QuotaInUse, "%s: in a BestEffortFIFO queue, nobody is behind the head", p.Message)
+	assert.Equal(t, p.Reason, inspect.QuotaInUse, "%s: in a BestEffortFIFO queue, no Workload waits for the head", p.Message)
 	assert.Equal(t, len(p.Changes), 1, "%+v", p.Changes)
 
-	// Kueue tries a Workload first while it preempts others for it, whoever is ahead.
+	// Kueue tries a Workload first while it preempts others for it, even if another is ahead.
 	preempting := strict("4") + own("WaitingForPreemptedWorkloads", "Pending the preemption of 1 workload(s)") + workloads
 	p = judged(t, preempting, pods("3", "cpu: 1"))
 	assert.Equal(t, p.Reason, inspect.QuotaInUse, p.Message)

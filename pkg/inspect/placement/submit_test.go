@@ -82,8 +82,9 @@ flavors: [{metadata: {name: f}}]
 	}
 }
 
-// TestManualSelector checks that no worker fits a Job that selects its Pods itself: MultiKueue's mirror of it is invalid.
-func TestManualSelector(t *testing.T) {
+// managerOfParis returns the facts of a manager whose queue q dispatches to the worker paris.
+func managerOfParis(t *testing.T) *inspect.Facts {
+	t.Helper()
 	w := parse[world](t, strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "admissionChecks: [workers], namespaceSelector: {}"))
 	hub := w.facts()
 	hub.Context = "hub"
@@ -91,6 +92,12 @@ func TestManualSelector(t *testing.T) {
 		"{metadata: {name: workers}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: workers}}}")}
 	hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: workers}, spec: {clusters: [paris]}}")}
 	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: paris}}")}
+	return hub
+}
+
+// TestManualSelector checks that no worker fits a Job that selects its Pods itself: MultiKueue's mirror of it is invalid.
+func TestManualSelector(t *testing.T) {
+	hub := managerOfParis(t)
 	for _, selects := range []bool{false, true} {
 		j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
 		j.Namespace, j.Spec.ManualSelector = "ml", &selects
@@ -106,13 +113,7 @@ func TestManualSelector(t *testing.T) {
 // TestRefusedOwner checks that a Job of another owner gets a change only while it can be changed, in
 // the field of its kind.
 func TestRefusedOwner(t *testing.T) {
-	w := parse[world](t, strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "admissionChecks: [workers], namespaceSelector: {}"))
-	hub := w.facts()
-	hub.Context = "hub"
-	hub.Kueue.Checks = []*kueue.AdmissionCheck{parse[*kueue.AdmissionCheck](t,
-		"{metadata: {name: workers}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: workers}}}")}
-	hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: workers}, spec: {clusters: [paris]}}")}
-	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: paris}}")}
+	hub := managerOfParis(t)
 	r := &placement.Request{Namespace: "ml", Queue: "q", Owner: "acme.io/runner", OwnerField: "spec.runPolicy.managedBy"}
 	p := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil), r)[0]
 	assert.Equal(t, p.Reason, inspect.OwnerRefused)

@@ -120,7 +120,7 @@ func decisionOf(s *delegation.State) *inspect.Decision {
 	return nil
 }
 
-// reasonOf returns the reason and the message of a true condition, "" if there is none.
+// reasonOf returns the reason and the message of a condition, "" if it is not true.
 func reasonOf(s *delegation.State, of batchv1.JobConditionType) string {
 	for _, c := range s.Conditions {
 		if c.Type == string(of) && c.True {
