@@ -28,10 +28,11 @@ type Inventory struct {
 	Pairs     *Pairs
 
 	// contexts caches the results of ContextOf, and offered those of byOffers, by the manager's
-	// context. origins caches those of originsOf, and submitted the names of MultiKueue's origins. as
-	// maps contexts to the context into whose Facts theirs were merged.
+	// context. workers caches those of workerContexts, origins those of originsOf, and submitted the
+	// names of MultiKueue's origins. as maps contexts to the context into whose Facts theirs were merged.
 	contexts  map[clusterName]string
 	offered   map[string]*matcher
+	workers   map[string]sets.Set[string]
 	origins   map[string]sets.Set[string]
 	submitted sets.Set[ObjectName]
 	as        map[string]string
@@ -56,7 +57,8 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	}
 	v := &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),
-		contexts: map[clusterName]string{}, offered: map[string]*matcher{}, origins: map[string]sets.Set[string]{}, as: as,
+		contexts: map[clusterName]string{}, offered: map[string]*matcher{}, workers: map[string]sets.Set[string]{},
+		origins: map[string]sets.Set[string]{}, as: as,
 	}
 	for i := range v.Pairs.Pairs {
 		v.adoptByWorkload(&v.Pairs.Pairs[i])

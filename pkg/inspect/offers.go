@@ -43,6 +43,7 @@ func (v *Inventory) AddOffers(manager *Facts, offers []Offer) {
 	manager.Kueue = &k
 	clear(v.contexts)
 	clear(v.offered)
+	clear(v.workers)
 	clear(v.origins)
 }
 
@@ -135,7 +136,7 @@ func (v *Inventory) IsContextProven(manager *Facts, cluster string) bool {
 func (v *Inventory) unlocatedCopies(manager *Facts, w *kueue.Workload) int {
 	n := 0
 	for f := range v.copiesOf(manager, w) {
-		if !slices.ContainsFunc(manager.Kueue.ClusterNames(), func(name string) bool { return v.ContextOf(manager, name) == f.Context }) {
+		if !v.workerContexts(manager).Has(f.Context) {
 			n++
 		}
 	}

@@ -128,8 +128,7 @@ func (v *Inventory) originsOfCopies(manager *Facts) sets.Set[string] {
 
 // dispatchesTo reports whether a manager certainly dispatches to a context, or has done so.
 func (v *Inventory) dispatchesTo(manager *Facts, context string) bool {
-	isThere := manager.Kueue != nil && slices.ContainsFunc(manager.Kueue.ClusterNames(), func(name string) bool { return v.ContextOf(manager, name) == context })
-	return isThere || slices.ContainsFunc(v.Pairs.Pairs, func(p Pair) bool {
+	return v.workerContexts(manager).Has(context) || slices.ContainsFunc(v.Pairs.Pairs, func(p Pair) bool {
 		return p.Origin.Context == manager.Context && slices.ContainsFunc(p.Mirrors, func(m Mirror) bool { return m.Is(ByMultiKueue) && m.Job.Context == context })
 	})
 }

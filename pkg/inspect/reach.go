@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -32,6 +33,22 @@ func (v *Inventory) ContextOf(manager *Facts, cluster string) string {
 		v.contexts[key] = found
 	}
 	return found
+}
+
+// workerContexts returns the contexts of all known MultiKueueClusters of a manager. They are found once: there may
+// be as many questions as Workloads, and all Workloads name MultiKueueClusters.
+func (v *Inventory) workerContexts(manager *Facts) sets.Set[string] {
+	contexts, known := v.workers[manager.Context]
+	if known || manager.Kueue == nil {
+		return contexts
+	}
+	contexts = sets.New[string]()
+	for _, name := range manager.Kueue.ClusterNames() {
+		contexts.Insert(v.ContextOf(manager, name))
+	}
+	contexts.Delete("")
+	v.workers[manager.Context] = contexts
+	return contexts
 }
 
 func (v *Inventory) findContext(manager *Facts, cluster string) string {
@@ -321,22 +338,24 @@ func (v *Inventory) unreadWorkloads(worker *Facts, w *kueue.Workload) *Unchecked
 // UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was
 // read.
 func (v *Inventory) UnreadWorker(manager *Facts, cluster string) *Unchecked {
-	u := &Unchecked{What: WorkerPrefix + cluster, Contexts: []string{}, Reason: v.WhyNoContext(manager, "it", cluster), Cluster: true}
 	context := v.ContextOf(manager, cluster)
-	if context == "" {
-		if manager.lacksCluster(cluster) {
-			u.Reason = fmt.Sprintf("there is no MultiKueueCluster %s on %s", cluster, manager.Context)
-		}
-		return u
+	f := v.Facts(context)
+	if f != nil && f.Err == nil {
+		return nil
 	}
-	u.Contexts = []string{context}
-	switch f := v.Facts(context); {
+	u := &Unchecked{What: WorkerPrefix + cluster, Contexts: []string{}, Cluster: true}
+	if context != "" {
+		u.Contexts = []string{context}
+	}
+	switch {
+	case context == "" && manager.lacksCluster(cluster):
+		u.Reason = fmt.Sprintf("there is no MultiKueueCluster %s on %s", cluster, manager.Context)
+	case context == "":
+		u.Reason = v.WhyNoContext(manager, "it", cluster)
 	case f == nil:
 		u.Reason = NotSelected
-	case f.Err != nil:
-		u.Reason = kubecontext.InContext(context, "", f.Err).Message()
 	default:
-		return nil
+		u.Reason = kubecontext.InContext(context, "", f.Err).Message()
 	}
 	return u
 }

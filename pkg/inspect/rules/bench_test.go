@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -23,7 +25,10 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // bigFleet is a healthy fleet: a number of MultiKueue's Jobs on one context,
 // with their Workloads, and on the other contexts their mirrors, the mirrors'
 // Workloads, and one Pod each.
-func bigFleet(jobs, contexts int) *inspect.Inventory {
+func bigFleet(jobs, contexts int) *inspect.Inventory { return fleetOf(jobs, contexts, addJob) }
+
+// fleetOf is a fleet with a manager and workers, to which add adds each Job.
+func fleetOf(jobs, contexts int, add func(facts []*inspect.Facts, n int, when metav1.Time)) *inspect.Inventory {
 	when := metav1.NewTime(epoch)
 	active := []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionTrue, Reason: "Ready", LastTransitionTime: when}}
 	facts := make([]*inspect.Facts, contexts)
@@ -69,7 +74,7 @@ func bigFleet(jobs, contexts int) *inspect.Inventory {
 		k.Configs = append(k.Configs, config)
 	}
 	for n := range jobs {
-		addJob(facts, n, when)
+		add(facts, n, when)
 	}
 	return inspect.NewInventory(epoch.Add(time.Hour), facts, addresses)
 }
@@ -117,6 +122,58 @@ func addJob(facts []*inspect.Facts, n int, when metav1.Time) {
 		Namespace: ns, Name: name + "-x", UID: "pod-" + mirror.UID, JobUID: mirror.UID, Phase: corev1.PodRunning,
 		Reason: "Running", Ready: true, CreationTimestamp: when, Changed: when,
 	})
+}
+
+// addWaiting adds a Job that waits for quota on all workers. Its Workload has a copy on each.
+func addWaiting(facts []*inspect.Facts, n int, when metav1.Time) {
+	ns, name := "ns-0", fmt.Sprintf("job-%d", n)
+	origin := &inspect.Job{
+		Context: facts[0].Context, ClusterUID: facts[0].ClusterUID, APIVersion: "batch/v1", Kind: "Job",
+		Namespace: ns, Name: name, UID: fmt.Sprintf("0-%d", n), ManagedBy: delegation.MultiKueue, Status: delegation.Suspended, Suspended: true,
+		CreationTimestamp: when, Completions: new(int32(1)), Parallelism: new(int32(1)), Marks: &delegation.Marks{Queue: "lq"},
+	}
+	facts[0].Jobs = append(facts[0].Jobs, origin)
+	for c, f := range facts {
+		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{
+			Namespace: ns, Name: delegation.Job().WorkloadNames(name, origin.UID, "")[0], UID: types.UID(fmt.Sprintf("%d-%d-w", c, n)), CreationTimestamp: when,
+		}}
+		w.Spec.QueueName = "lq"
+		if c == 0 {
+			w.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, UID: types.UID(origin.UID), Controller: new(true)}}
+			w.Status.Conditions = []metav1.Condition{{Type: kueue.QuotaReserved, Status: metav1.ConditionTrue, Reason: kueue.QuotaReserved, LastTransitionTime: when}}
+			w.Status.AdmissionChecks = []kueue.CheckState{{Name: "mk", State: kueue.CheckPending, LastTransitionTime: when}}
+			w.Status.Nominated = []string{"w1", "w2"}
+		} else {
+			w.Labels = map[string]string{delegation.MultiKueueOriginLabel: "multikueue"}
+			w.Status.Conditions = []metav1.Condition{{
+				Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: "Pending", LastTransitionTime: when,
+				Message: "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default, 1 more needed",
+			}}
+		}
+		f.Kueue.Workloads = append(f.Kueue.Workloads, w)
+	}
+}
+
+// TestCostGrowsWithJobs: the memory that an answer takes for each waiting Job depends little on how many Jobs wait. What
+// reads all Workloads once for each Job takes ten times as much for each of ten times as many, and minutes for 10,000.
+func TestCostGrowsWithJobs(t *testing.T) {
+	few, many := fleetOf(100, 3, addWaiting), fleetOf(1000, 3, addWaiting)
+	for name, do := range map[string]func(v *inspect.Inventory){
+		"findings":       func(v *inspect.Inventory) { rules.Judge(v, rules.All(), rules.Options{}) },
+		"unread workers": func(v *inspect.Inventory) { answer.WorkersUnread(v, func(inspect.Pair) bool { return true }) },
+		"reasons":        func(v *inspect.Inventory) { answer.Jobs(v, nil) },
+	} {
+		perJob := func(v *inspect.Inventory) uint64 {
+			do(v)
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			do(v)
+			runtime.ReadMemStats(&after)
+			return (after.TotalAlloc - before.TotalAlloc) / uint64(len(v.Pairs.Pairs))
+		}
+		ofFew, ofMany := perJob(few), perJob(many)
+		assert.Assert(t, ofFew > 0 && ofMany < 2*ofFew, "%s: %d bytes for each of 1000 Jobs, %d for each of 100", name, ofMany, ofFew)
+	}
 }
 
 // TestBigFleetIsHealthy checks that a healthy fleet has no finding, whatever
