@@ -74,16 +74,22 @@ func (t *table) each(width int, write func(row string) error) error {
 		t.fit(width)
 	}
 	w := &rowWriter{widths: t.measure().widths, width: width, write: write}
-	w.add(t.titles, "")
+	if err := w.add(t.titles, ""); err != nil {
+		return err
+	}
 	height := heightOf(t.titles)
 	for row := range t.rows {
+		var err error
 		if t.height > 0 && height >= t.height {
-			w.addUnseen()
+			err = w.addUnseen()
 			height++
-			continue
+		} else {
+			err = w.add(row, t.below)
+			height += heightOf(row) + strings.Count(t.below, "\n")
 		}
-		w.add(row, t.below)
-		height += heightOf(row) + strings.Count(t.below, "\n")
+		if err != nil {
+			return err
+		}
 	}
 	return w.flush()
 }
