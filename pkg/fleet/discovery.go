@@ -15,12 +15,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/disk"
 	memcache "k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/openapi"
-	"k8s.io/client-go/util/retry"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/cache"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/wire"
@@ -190,20 +188,35 @@ func (a *API) fails(group string) bool {
 // Schemas returns the OpenAPI v3 document of a group and version, as JSON; nil if the server
 // publishes none.
 func (d *Discovery) Schemas(ctx context.Context, gv schema.GroupVersion) ([]byte, error) {
-	var document []byte
-	// The address of a schema changes with it, and API servers redirect from the old one to
-	// the new one. Redirects are not followed, so the new address is read from the list. While
-	// definitions are installed, that changes several times a second.
-	backoff := wait.Backoff{Steps: 4, Duration: 50 * time.Millisecond, Factor: 3}
-	err := retry.OnError(backoff, isMoved, func() (err error) {
-		if document, err = d.schemasOf(ctx, gv); isMoved(err) {
-			d.mu.Lock()
-			d.schemas = nil
-			d.mu.Unlock()
-		}
-		return err
-	})
-	return document, err
+	document, err := d.schemasOf(ctx, gv)
+	if !isMoved(err) {
+		return document, err
+	}
+	// The address of a schema has its hash, and API servers redirect from an old hash to the new one. Redirects
+	// are not followed, but without a hash the server answers with what it has (kube-openapi:
+	// pkg/handler3/handler.go). While definitions are installed, hashes change several times a second.
+	d.mu.Lock()
+	d.schemas = nil
+	d.mu.Unlock()
+	document, err = d.client.RESTClient().Get().AbsPath("openapi", "v3", schemaPath(gv)).
+		SetHeader("Accept", runtime.ContentTypeJSON).Do(cache.Quiet(ctx)).Raw()
+	return document, inSchemas(gv, err)
+}
+
+// schemaPath returns the path of a group and version below /openapi/v3.
+func schemaPath(gv schema.GroupVersion) string {
+	if gv.Group == "" {
+		return "api/" + gv.Version
+	}
+	return "apis/" + gv.String()
+}
+
+// inSchemas says which schemas could not be read.
+func inSchemas(gv schema.GroupVersion, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("read the OpenAPI schemas of %s: %w", gv, err)
 }
 
 func isMoved(err error) bool {
@@ -216,19 +229,12 @@ func (d *Discovery) schemasOf(ctx context.Context, gv schema.GroupVersion) ([]by
 	if err != nil {
 		return nil, fmt.Errorf("read its OpenAPI schemas: %w", err)
 	}
-	path := "apis/" + gv.String()
-	if gv.Group == "" {
-		path = "api/" + gv.Version
-	}
-	one, ok := published[path]
+	one, ok := published[schemaPath(gv)]
 	if !ok {
 		return nil, nil
 	}
 	document, err := one.SchemaWithContext(cache.Quiet(ctx), runtime.ContentTypeJSON)
-	if err != nil {
-		return nil, fmt.Errorf("read the OpenAPI schemas of %s: %w", gv, err)
-	}
-	return document, nil
+	return document, inSchemas(gv, err)
 }
 
 // published returns the addresses of all schemas. Servers before Kubernetes 1.24 publish none.
