@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/utils/clock"
 
@@ -43,23 +44,18 @@ func (f *Fleet) listen(ctx context.Context, c *Cluster) {
 		interval = min(interval, f.timeout)
 	}
 	c.cache.Load().Link.Monitor(ctx, cache.Check{Clock: clock.RealClock{}, Every: interval, Retry: f.retry, Ask: func(ctx context.Context) error {
-		_, err := within(ctx, f.timeout, c.identity)
-		return notReached(c.Context, err)
+		return c.outage(ctx, f.timeout)
 	}})
 }
 
-// notReached returns the error of a cluster that has not answered; nil for any answer.
-func notReached(name string, err error) error {
-	if err == nil {
-		return nil
+// outage reads the identity of the cluster, and returns why there was no answer; nil for any answer.
+// dispatch decides with kubecontext.Outage, too.
+func (c *Cluster) outage(ctx context.Context, timeout time.Duration) error {
+	_, err := within(ctx, timeout, c.identity)
+	if err = kubecontext.Outage(err); err != nil {
+		return kubecontext.InContext(c.Context, "reach the cluster", err)
 	}
-	failed := kubecontext.InContext(name, "reach the cluster", err)
-	switch failed.Code() {
-	case kubecontext.CodeTimeout, kubecontext.CodeUnreachable, kubecontext.CodeCertificate:
-		return failed
-	default:
-		return nil
-	}
+	return nil
 }
 
 // isDown returns the reason why a cluster does not answer, without a request; nil if it is not

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -297,4 +298,51 @@ func TestWatchOfLostCluster(t *testing.T) {
 	assert.Equal(t, n.read(), "a b")
 	again, _ := n.count()
 	assert.Equal(t, again, lists+1, "what was known before may be outdated")
+}
+
+// TestOutage checks that a cluster counts as lost if no request reaches it or it is overloaded, as for
+// dispatch, and that a refusal is an answer.
+func TestOutage(t *testing.T) {
+	refuse := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			status := apierrors.NewGenericServerResponse(code, "get", corev1.Resource("namespaces"), metav1.NamespaceSystem, "no", 0, false).ErrStatus
+			status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(status)
+		}
+	}
+	noCredentials := func(http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("getting credentials: exec: exit status 1")
+		})
+	}
+	for name, tt := range map[string]struct {
+		serve http.HandlerFunc
+		wrap  func(http.RoundTripper) http.RoundTripper
+		want  string
+	}{
+		"forbidden":      {serve: refuse(http.StatusForbidden)},
+		"no such object": {serve: refuse(http.StatusNotFound)},
+		"overloaded":     {serve: refuse(http.StatusTooManyRequests), want: "cannot reach the cluster"},
+		"out of service": {serve: refuse(http.StatusServiceUnavailable), want: "cannot reach the cluster"},
+		"no credentials": {serve: refuse(http.StatusForbidden), wrap: noCredentials, want: "getting credentials: exec: exit status 1. Log in again"},
+		"no answer":      {serve: func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, want: "no answer within"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(tt.serve)
+			t.Cleanup(server.Close)
+			f := Open(t.Context(), []Context{{Name: "one", Config: &rest.Config{Host: server.URL, QPS: -1, WrapTransport: tt.wrap}}}, Options{Clock: testclock.NewFakeClock(time.Now())})
+			timeout := time.Minute
+			if name == "no answer" {
+				timeout = time.Millisecond
+			}
+			err := f.members[0].routes[0].outage(t.Context(), timeout)
+			if tt.want == "" {
+				assert.NilError(t, err)
+				return
+			}
+			assert.ErrorContains(t, err, tt.want)
+		})
+	}
 }

@@ -64,11 +64,12 @@ func IsConnection(err error) bool {
 	}
 	var (
 		network net.Error
+		late    *TimeoutError
 		stray   *StrayError
 		moved   *MovedError
 	)
-	return errors.As(err, &stray) || errors.As(err, &moved) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) || utilnet.IsConnectionReset(err) ||
-		utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
+	return errors.As(err, &stray) || errors.As(err, &moved) || errors.As(err, &late) || errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded) ||
+		utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) || utilnet.IsProbableEOF(err)
 }
 
 // Outage returns an error that is about the connection to a server, nil for any other result of a request:
