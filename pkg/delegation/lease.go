@@ -48,6 +48,11 @@ func IsDispatched(owner Owner, m *Marks) bool {
 	return owner == Dispatch || !owner.IsBuiltIn() && m != nil && (!m.Mirror.IsZero() || m.BadMirror != "")
 }
 
+// IsLeaseOf reports whether the Lease of an object's name belongs to the object with a UID, and not to an
+// older one of the same name. label is the Lease's OriginUIDLabel. A Lease without it belongs to the object
+// that exists now: its dispatcher adds the label with the next write.
+func IsLeaseOf(uid, label string) bool { return label == uid || label == "" }
+
 // leaseMargin extends the duration of a Lease. Clocks are known to about a second, and a renewal
 // may be on its way.
 const leaseMargin = 5 * time.Second

@@ -83,6 +83,19 @@ func TestCancelRemovesExpiredLease(t *testing.T) {
 	}
 }
 
+// TestCancelRemovesUnlabeledLease checks that cancel deletes the expired Lease of the Job if it has lost its
+// label: a dispatcher would take it, too.
+func TestCancelRemovesUnlabeledLease(t *testing.T) {
+	now := clocktesting.NewFakePassiveClock(time.Now())
+	s := newStage(t)
+	s.addLease("theirs", now.Now().Add(-time.Hour))
+	s.here.Change(t, leases(), "ml", delegation.LeaseName("small"), func(l *unstructured.Unstructured) { l.SetLabels(nil) })
+	c, _ := s.canceller(clusterOf(t, s.there, "there"))
+	c.Clock = now
+	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
+	assert.Assert(t, s.here.Get(leases(), "ml", delegation.LeaseName("small")) == nil)
+}
+
 // TestCancelLeavesRenewedLease checks that cancel does not delete a Lease that is renewed after cancel has
 // read it as expired, and warns about its holder.
 func TestCancelLeavesRenewedLease(t *testing.T) {

@@ -48,8 +48,7 @@ func (s *leaseStore) isGone(err error) bool {
 // isOurs reports whether a Lease belongs to our origin, and not to another one with the same
 // name.
 func (s *leaseStore) isOurs(found *coordinationv1.Lease) bool {
-	uid := found.Labels[delegation.OriginUIDLabel]
-	return uid == s.origin.UID || uid == ""
+	return delegation.IsLeaseOf(s.origin.UID, found.Labels[delegation.OriginUIDLabel])
 }
 
 // originExists asks the server whether our origin exists. It returns false only if its absence
@@ -117,7 +116,7 @@ func (s *leaseStore) removeUnheld(ctx context.Context, c clock.PassiveClock) (ho
 // Then it returns the holder.
 func (s *leaseStore) removeUnless(ctx context.Context, isHeld func(*coordinationv1.Lease) bool) (holder string, err error) {
 	found, err := s.get(ctx)
-	if err == nil && found.Labels[delegation.OriginUIDLabel] == s.origin.UID {
+	if err == nil && s.isOurs(found) {
 		if isHeld(found) {
 			return holderOf(found), nil
 		}

@@ -49,7 +49,7 @@ func (f *Facts) LeaseOf(j *Job) (l *Lease, known bool) {
 		return nil, false
 	}
 	l = f.Leases[j.Namespace+"/"+j.Row().LeaseName(j.Name)]
-	if l == nil || l.OriginUID != j.UID {
+	if l == nil || !delegation.IsLeaseOf(j.UID, l.OriginUID) {
 		return nil, true
 	}
 	return l, true

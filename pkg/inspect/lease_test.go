@@ -72,6 +72,9 @@ func TestLeaseOf(t *testing.T) {
 		found, known = facts.LeaseOf(j)
 		assert.Assert(t, found == nil && known, name)
 	}
+	lease.OriginUID = ""
+	found, known = facts.LeaseOf(dispatchedJob())
+	assert.Assert(t, found == lease && known, "its dispatcher adds the label")
 	for name, unknown := range map[string]*Facts{
 		"not read":           nil,
 		"not asked":          {},
