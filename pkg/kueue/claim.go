@@ -103,14 +103,14 @@ type ClaimedWorkload struct {
 		PastSeconds     *int32             `json:"accumulatedPastExecutionTimeSeconds"`
 		Nominated       []string           `json:"nominatedClusterNames"`
 		Requeue         *RequeueState      `json:"requeueState"`
+		Reclaimable     []ReclaimablePods  `json:"reclaimablePods"`
 		ClaimStatus
 	} `json:"status"`
 }
 
 // ClaimStatus has the fields of a Workload's status that only a Claim uses.
 type ClaimStatus struct {
-	ResourceRequests []PodSetRequests  `json:"resourceRequests"`
-	Reclaimable      []ReclaimablePods `json:"reclaimablePods"`
+	ResourceRequests []PodSetRequests `json:"resourceRequests"`
 }
 
 // Claim returns what a Workload holds or waits for. It returns nil if the
@@ -136,7 +136,8 @@ func (w *ClaimedWorkload) Claim() *Claim {
 	quota := meta.FindStatusCondition(w.Status.Conditions, QuotaReserved)
 	if quota != nil && quota.Status == metav1.ConditionTrue && w.Status.Admission != nil {
 		c.ClusterQueue, c.Since = w.Status.Admission.ClusterQueue, quota.LastTransitionTime.Time
-		c.Holds, c.EndsBy, c.Nominated = w.holds(), w.endsBy(), w.Status.Nominated
+		c.Holds = heldBy(w.Status.Admission, w.counts(), w.Status.Reclaimable)
+		c.EndsBy, c.Nominated = w.endsBy(), w.Status.Nominated
 		if admitted := meta.FindStatusCondition(w.Status.Conditions, Admitted); admitted != nil && admitted.Status == metav1.ConditionTrue {
 			c.AdmittedAt = admitted.LastTransitionTime.Time
 		}
@@ -189,19 +190,21 @@ func (w *ClaimedWorkload) endsBy() time.Time {
 	return admitted.LastTransitionTime.Add(time.Duration(left) * time.Second)
 }
 
-// holds returns what all podsets got, less what Pods that have ended release. They release nothing while
+// heldBy returns what all podsets got, less what Pods that have ended release. They release nothing while
 // as many Pods are left as were admitted, as after a partial admission (kueue: pkg/workload,
-// totalRequestsFromAdmission).
-func (w *ClaimedWorkload) holds() []FlavorQuantity {
+// totalRequestsFromAdmission). A Workload without an admission holds nothing.
+func heldBy(admission *Admission, sets []podSetCount, reclaimable []ReclaimablePods) []FlavorQuantity {
+	if admission == nil {
+		return nil
+	}
 	var all []FlavorQuantity
-	sets := w.counts()
-	for _, assigned := range w.Status.Admission.PodSetAssignments {
+	for _, assigned := range admission.PodSetAssignments {
 		admitted := int64(assigned.Count)
 		left := admitted
 		for _, set := range sets {
 			if set.Name == assigned.Name {
 				admitted = cmp.Or(admitted, int64(set.Count))
-				left = min(admitted, int64(remaining(set.Name, set.Count, w.Status.Reclaimable)))
+				left = min(admitted, int64(remaining(set.Name, set.Count, reclaimable)))
 			}
 		}
 		for name, quantity := range assigned.ResourceUsage {

@@ -137,9 +137,8 @@ func (w *PastWorkload) Past() *Past {
 	}
 	if w.Status.Admission != nil {
 		p.ClusterQueue = w.Status.Admission.ClusterQueue
-		claimed := ClaimedWorkload{}
-		claimed.Status.Admission = w.Status.Admission
-		p.Holds = claimed.holds()
+		// It holds nothing any more: this is what it got.
+		p.Holds = heldBy(w.Status.Admission, nil, nil)
 	}
 	return p
 }

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -113,6 +112,16 @@ func (w *Workload) Reduced() (to, from int32, ok bool) {
 	return to, from, ok
 }
 
+// Holds returns the quota that the Workload holds now, by podset; nil if it has none. Pods that have ended hold
+// none.
+func (w *Workload) Holds() []FlavorQuantity {
+	sets := make([]podSetCount, 0, len(w.Spec.PodSets))
+	for i := range w.Spec.PodSets {
+		sets = append(sets, podSetCount{Name: w.Spec.PodSets[i].Name, Count: w.Spec.PodSets[i].Count})
+	}
+	return heldBy(w.Status.Admission, sets, w.Status.Reclaimable)
+}
+
 // WorkloadSpec is the part of a Workload's spec that is kept. The rest has
 // Pod templates.
 type WorkloadSpec struct {
@@ -148,6 +157,7 @@ type WorkloadStatus struct {
 	ClusterName     *string            `json:"clusterName,omitempty"`
 	Nominated       []string           `json:"nominatedClusterNames,omitempty"`
 	Conditions      []metav1.Condition `json:"conditions,omitempty"`
+	Reclaimable     []ReclaimablePods  `json:"reclaimablePods,omitempty"`
 	// PastSeconds is the total time for which it was admitted before evictions.
 	PastSeconds *int32        `json:"accumulatedPastExecutionTimeSeconds,omitempty"`
 	Requeue     *RequeueState `json:"requeueState,omitempty"`
@@ -198,12 +208,16 @@ type Admission struct {
 	PodSetAssignments []PodSetAssignment `json:"podSetAssignments,omitempty"`
 }
 
-// Usage returns how much of a resource all Pods of a Workload got together,
-// in any flavor.
-func (a *Admission) Usage(name string) resource.Quantity {
-	var total resource.Quantity
+// Given returns what all Pods of a Workload got together, by resource, in any flavor. It is more than what the
+// Workload holds if some of the Pods have ended: see Workload.Holds.
+func (a *Admission) Given() corev1.ResourceList {
+	total := corev1.ResourceList{}
 	for _, set := range a.PodSetAssignments {
-		total.Add(set.ResourceUsage[corev1.ResourceName(name)])
+		for name, quantity := range set.ResourceUsage {
+			sum := total[name]
+			sum.Add(quantity)
+			total[name] = sum
+		}
 	}
 	return total
 }

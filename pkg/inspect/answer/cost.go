@@ -28,7 +28,7 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	if !w.Is(kueue.QuotaReserved) || w.Status.Admission == nil || !w.IsActive() {
 		return nil
 	}
-	held, total := usageOf(w.Status.Admission)
+	held, total := usageOf(w)
 	if len(total) == 0 {
 		return nil
 	}
@@ -57,20 +57,17 @@ func costOf(manager *inspect.Facts, w *kueue.Workload) *inspect.Cost {
 	return c
 }
 
-// usageOf returns the flavors that an admission uses, and the total of each
-// resource.
-func usageOf(a *kueue.Admission) (held map[capacity.FlavorResource]bool, total map[string]resource.Quantity) {
+// usageOf returns the flavors that a Workload holds, and the total of each resource.
+func usageOf(w *kueue.Workload) (held map[capacity.FlavorResource]bool, total map[string]resource.Quantity) {
 	held, total = map[capacity.FlavorResource]bool{}, map[string]resource.Quantity{}
-	for _, set := range a.PodSetAssignments {
-		for name, quantity := range set.ResourceUsage {
-			if quantity.IsZero() {
-				continue
-			}
-			held[capacity.FlavorResource{Flavor: set.Flavors[string(name)], Resource: string(name)}] = true
-			sum := total[string(name)]
-			sum.Add(quantity)
-			total[string(name)] = sum
+	for _, h := range w.Holds() {
+		if h.Quantity.IsZero() {
+			continue
 		}
+		held[capacity.FlavorResource{Flavor: h.Flavor, Resource: h.Resource}] = true
+		sum := total[h.Resource]
+		sum.Add(h.Quantity)
+		total[h.Resource] = sum
 	}
 	return held, total
 }

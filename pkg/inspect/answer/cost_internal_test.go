@@ -74,6 +74,12 @@ func TestCost(t *testing.T) {
 	assert.Assert(t, len(c.Blocks) == 0 && !c.BlocksKnown)
 	assert.Equal(t, c.Text(), "8 nvidia.com/gpu of ClusterQueue team-a on manager; whether others wait for it is unknown")
 
+	// Pods that have ended hold no quota, as in what queues counts.
+	w := hopeless()
+	w.Spec.PodSets = []kueue.PodSet{{Name: "main", Count: 8}}
+	w.Status.Reclaimable = []kueue.ReclaimablePods{{Name: "main", Count: 3}}
+	assert.DeepEqual(t, costOf(manager, w).Holds, map[string]string{gpu: "5"})
+
 	for what, change := range map[string]func(*kueue.Workload){
 		"without quota": func(w *kueue.Workload) { w.Status.Conditions[0].Status = metav1.ConditionFalse },
 		"deactivated":   func(w *kueue.Workload) { w.Spec.Active = new(bool) },

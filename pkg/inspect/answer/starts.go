@@ -112,15 +112,7 @@ func sizeOf(w *kueue.Workload) map[corev1.ResourceName]resource.Quantity {
 	if w.Status.Admission == nil {
 		return nil
 	}
-	size := map[corev1.ResourceName]resource.Quantity{}
-	for _, set := range w.Status.Admission.PodSetAssignments {
-		for name, quantity := range set.ResourceUsage {
-			sum := size[name]
-			sum.Add(quantity)
-			size[name] = sum
-		}
-	}
-	return size
+	return w.Status.Admission.Given()
 }
 
 func isSameSize(a, b map[corev1.ResourceName]resource.Quantity) bool {

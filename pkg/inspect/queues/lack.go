@@ -57,13 +57,11 @@ func (c *cluster) queueOf(namespace, local string) *capacity.Node {
 	return c.tree.Queue(q.Name)
 }
 
-// requestedBy returns what a Workload holds on its cluster, by resource.
+// requestedBy returns what a Workload got on its cluster, by resource. Its copy on a worker requests as much.
 func requestedBy(w *kueue.Workload) map[string]capacity.Amount {
 	all := map[string]capacity.Amount{}
-	for _, set := range w.Status.Admission.PodSetAssignments {
-		for name := range set.ResourceUsage {
-			all[string(name)] = capacity.AmountOf(string(name), w.Status.Admission.Usage(string(name)))
-		}
+	for name, quantity := range w.Status.Admission.Given() {
+		all[string(name)] = capacity.AmountOf(string(name), quantity)
 	}
 	return all
 }

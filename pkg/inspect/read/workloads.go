@@ -167,7 +167,7 @@ func (w *listedWorkload) claimed() *kueue.ClaimedWorkload {
 	c.Spec.QueueName, c.Spec.Active, c.Spec.Priority, c.Spec.PodSets = w.Spec.QueueName, w.Spec.Active, w.Spec.Priority, w.podSets
 	c.Spec.MaxSeconds, c.Status.PastSeconds, c.Status.Nominated = w.Spec.MaxSeconds, w.Status.PastSeconds, w.Status.Nominated
 	c.Status.Admission, c.Status.Conditions, c.Status.ClaimStatus = w.Status.Admission, w.Status.Conditions, w.claim
-	c.Status.AdmissionChecks, c.Status.Requeue = w.Status.AdmissionChecks, w.Status.Requeue
+	c.Status.AdmissionChecks, c.Status.Requeue, c.Status.Reclaimable = w.Status.AdmissionChecks, w.Status.Requeue, w.Status.Reclaimable
 	return c
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
@@ -61,17 +63,17 @@ func reportShortfalls(v *view.View, uncovered bool) {
 		}
 		for i := range shortfalls {
 			s := &shortfalls[i]
-			held := capacity.AmountOf(s.Resource, w.Status.Admission.Usage(s.Resource))
+			given := capacity.AmountOf(s.Resource, w.Status.Admission.Given()[corev1.ResourceName(s.Resource)])
 			// A worker that has taken as much counts this resource differently
 			// than its quota shows.
-			if s.IsUncovered == uncovered && held > s.Most && got[view.QuotaKey(submission.Manager, s.Queue.Name, s.Resource)] <= s.Most {
-				reportShortfall(v, submission, s, held)
+			if s.IsUncovered == uncovered && given > s.Most && got[view.QuotaKey(submission.Manager, s.Queue.Name, s.Resource)] <= s.Most {
+				reportShortfall(v, submission, s, given)
 			}
 		}
 	}
 }
 
-// sizesTaken returns the largest amount that a Job taken by a worker holds in
+// sizesTaken returns the largest amount that a Job taken by a worker got in
 // a manager's queue, by view.QuotaKey.
 func sizesTaken(v *view.View) map[string]capacity.Amount {
 	most := map[string]capacity.Amount{}
@@ -80,22 +82,20 @@ func sizesTaken(v *view.View) map[string]capacity.Amount {
 			continue
 		}
 		a := s.Workload.Status.Admission
-		for _, set := range a.PodSetAssignments {
-			for name := range set.ResourceUsage {
-				key := view.QuotaKey(s.Manager, a.ClusterQueue, string(name))
-				most[key] = max(most[key], capacity.AmountOf(string(name), a.Usage(string(name))))
-			}
+		for name, quantity := range a.Given() {
+			key := view.QuotaKey(s.Manager, a.ClusterQueue, string(name))
+			most[key] = max(most[key], capacity.AmountOf(string(name), quantity))
 		}
 	}
 	return most
 }
 
-func reportShortfall(v *view.View, submission view.Submission, s *queues.Shortfall, held capacity.Amount) {
+func reportShortfall(v *view.View, submission view.Submission, s *queues.Shortfall, given capacity.Amount) {
 	manager, job := submission.Manager, submission.Job()
 	sighting := view.Sighting{
 		Object: view.OfKueue(manager, "ClusterQueue", "", s.Queue.Name), Jobs: []*inspect.Job{job},
 		Cause:    view.QuotaKey(manager, s.Queue.Name, s.Resource),
-		Complete: func(sighting *view.Sighting) { describeShortfall(sighting, s, manager, job, held) },
+		Complete: func(sighting *view.Sighting) { describeShortfall(sighting, s, manager, job, given) },
 	}
 	if quota := submission.Workload.Condition(kueue.QuotaReserved); quota != nil {
 		sighting.Since = quota.LastTransitionTime.Time
@@ -103,10 +103,10 @@ func reportShortfall(v *view.View, submission view.Submission, s *queues.Shortfa
 	v.Report(sighting)
 }
 
-func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *inspect.Facts, job *inspect.Job, held capacity.Amount) {
-	amount, most := held.Text(s.Resource)+" "+s.Resource, s.Most.Text(s.Resource)
+func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *inspect.Facts, job *inspect.Job, given capacity.Amount) {
+	amount, most := given.Text(s.Resource)+" "+s.Resource, s.Most.Text(s.Resource)
 	sighting.Evidence = []string{
-		fmt.Sprintf("%s: ClusterQueue %s has a quota of %s %s, and has given %s of it to %s", manager.Context, s.Queue.Name, s.Nominal.Text(s.Resource), s.Resource, held.Text(s.Resource), view.Of(job).String()),
+		fmt.Sprintf("%s: ClusterQueue %s has a quota of %s %s, and has given %s of it to %s", manager.Context, s.Queue.Name, s.Nominal.Text(s.Resource), s.Resource, given.Text(s.Resource), view.Of(job).String()),
 		fmt.Sprintf("the largest of the queues behind it (%s) has %s", strings.Join(s.Behind, ", "), most),
 	}
 	edit := command.Kubectl(manager.Context, "", "edit", kueue.Resource("ClusterQueue"), s.Queue.Name)
@@ -115,6 +115,6 @@ func describeShortfall(sighting *view.Sighting, s *queues.Shortfall, manager *in
 		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's: %s", s.Resource, strings.Join(s.Behind, " or "), edit)
 	} else {
 		sighting.Message = fmt.Sprintf("ClusterQueue %s of %s grants %s to %s, but no worker has more than %s", s.Queue.Name, manager.Context, amount, view.Of(job).String(), most)
-		sighting.Remedy = command.Say("raise the quota of %s on a worker to %s; or lower that of %s to what its workers have: %s", s.Resource, held.Text(s.Resource), manager.Context, edit)
+		sighting.Remedy = command.Say("raise the quota of %s on a worker to %s; or lower that of %s to what its workers have: %s", s.Resource, given.Text(s.Resource), manager.Context, edit)
 	}
 }
