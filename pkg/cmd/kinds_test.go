@@ -129,3 +129,12 @@ func TestKindsOfMissingNamespace(t *testing.T) {
 		assert.Equal(t, errOut, want)
 	}
 }
+
+// TestKindsHaveOwnDefaults: the default of --kinds of one command leaves those of others unchanged.
+func TestKindsHaveOwnDefaults(t *testing.T) {
+	for _, cmd := range NewRootCommand(util.Environment{}).Commands() {
+		if flag := cmd.Flag("kinds"); flag != nil {
+			assert.Equal(t, flag.Value.String(), flag.DefValue, cmd.Name())
+		}
+	}
+}

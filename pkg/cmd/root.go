@@ -85,7 +85,7 @@ clusters of your kubeconfig. The plugin covers Jobs of external controllers
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmp.Or(flags.Validate(), util.ValidateSelectors(cmd), util.ValidateFrom(cmd)); err != nil {
+			if err := cmp.Or(flags.Validate(), util.ValidateKinds(cmd), util.ValidateSelectors(cmd), util.ValidateFrom(cmd)); err != nil {
 				return &util.UsageError{Err: err, Command: cmd.CommandPath()}
 			}
 			ran = true

@@ -24,6 +24,7 @@ type cancelFlags struct {
 	*util.GlobalFlags
 	to            string
 	labelSelector string
+	kinds         []string
 	// choosesKinds is set if --kinds was given.
 	choosesKinds bool
 	owner        writing.OwnerFlags
@@ -88,7 +89,7 @@ keeps its status, and is no longer dispatched.`,
 	util.Describe(cmd, util.ForClusters, completer.Func(completer.OtherContexts), "to")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): end all dispatches of the namespace that match")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
-	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
+	util.AddKindsFlag(cmd, &f.kinds, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, completer, "the Job was dispatched with --as-multikueue: its managedBy is "+string(delegation.MultiKueue))
 	flags.BoolVar(&f.abandon, "abandon-mirror", false, "If present, fail the Job, and leave its mirrors running without looking for them")
 	util.Describe(cmd, util.ForMirror, nil, "abandon-mirror")
@@ -312,7 +313,7 @@ func (o *cancelOptions) find(ctx context.Context, origin *fleet.Cluster, finder 
 	if len(o.targets) > 0 {
 		return found, nil
 	}
-	kinds, err := finder.Chosen(ctx, o.flags.Kinds, o.owner())
+	kinds, err := finder.Chosen(ctx, o.flags.kinds, o.owner())
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -27,6 +28,7 @@ const (
 // checkFlags are check's flags as the user gave them.
 type checkFlags struct {
 	*util.GlobalFlags
+	kinds     []string
 	grace     time.Duration
 	failOn    string
 	suppress  []string
@@ -108,7 +110,8 @@ not be checked.`,
 }
 
 func (f *checkFlags) addTo(cmd *cobra.Command) {
-	f.AddListFlags(cmd, "check Jobs")
+	f.AddNamespacesFlag(cmd, "check Jobs")
+	util.AddKindsFlag(cmd, &f.kinds, "Kinds to read", delegation.Job().Name)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query): check the Jobs whose origin or mirror matches")
@@ -133,7 +136,7 @@ func (f *checkFlags) addTo(cmd *cobra.Command) {
 func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptions, error) {
 	o := &checkOptions{
 		Environment: env, flags: f.GlobalFlags, named: namedJobs{}, rules: rules.All(), watch: f.watch, withPassed: f.withPassed,
-		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.Kinds, LabelSelector: f.selector},
+		query:  read.Query{AllNamespaces: f.AllNamespaces, Kinds: f.kinds, LabelSelector: f.selector},
 		failOn: inspect.Severity(f.failOn),
 	}
 	suppressed, err := util.NewSuppression(f.suppress)

@@ -36,6 +36,7 @@ type dispatchFlags struct {
 	spread        bool
 	filenames     []string
 	labelSelector string
+	kinds         []string
 	// choosesKinds is set if --kinds was given.
 	choosesKinds bool
 	owner        writing.OwnerFlags
@@ -122,7 +123,7 @@ func (f *dispatchFlags) addTo(cmd *cobra.Command, completer *complete.Completer)
 	util.Describe(cmd, util.ForObjects, util.Manifests, "filename")
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): dispatch all unfinished Jobs of the namespace that match and are delegated to this plugin")
 	util.Describe(cmd, util.ForObjects, cobra.NoFileCompletions, "selector")
-	f.AddKindsFlag(cmd, "Kinds that --selector is for", delegation.Job().Name)
+	util.AddKindsFlag(cmd, &f.kinds, "Kinds that --selector is for", delegation.Job().Name)
 	f.owner.AddTo(cmd, completer, "set managedBy to "+string(delegation.MultiKueue)+", for kinds that allow no other external owner. Refused where Kueue is installed")
 	f.addMirrorTo(cmd, completer)
 	writing.AddDryRunFlag(cmd, &f.dryRun, "print the mirrors, and what is changed and why", "have both servers check them, too", "Nothing is created")

@@ -138,8 +138,8 @@ func (o *dispatchOptions) printNextCommands(outcomes []dispatch.Outcome) {
 		names := byNamespace[namespace]
 		if len(names) > maxPrintedNames && o.flags.labelSelector != "" {
 			names = []string{"-l", o.flags.labelSelector}
-			if !slices.Equal(o.flags.Kinds, []string{delegation.Job().Name}) {
-				names = append(names, "--kinds", strings.Join(o.flags.Kinds, ","))
+			if !slices.Equal(o.flags.kinds, []string{delegation.Job().Name}) {
+				names = append(names, "--kinds", strings.Join(o.flags.kinds, ","))
 			}
 		}
 		util.Report(o.ErrOut, "to resume: %s", commands.Resume(namespace, names).Shell())

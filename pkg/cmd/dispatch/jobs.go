@@ -77,7 +77,7 @@ func (o *dispatchOptions) find(ctx context.Context, origin *fleet.Cluster) (*wan
 }
 
 func (o *dispatchOptions) findBySelector(ctx context.Context, origin *fleet.Cluster) (*wantedJobs, error) {
-	kinds, err := o.kinds.Chosen(ctx, o.flags.Kinds, o.owner)
+	kinds, err := o.kinds.Chosen(ctx, o.flags.kinds, o.owner)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 // historyFlags are history's flags as the user gave them.
 type historyFlags struct {
 	*util.GlobalFlags
+	kinds                               []string
 	selector, since, by, sortBy, output string
 	noHeaders                           bool
 }
@@ -91,19 +92,14 @@ dispatch have no Workload. The exit code is 4 if a context could not be read.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	f.addTo(cmd)
-	cmd.RunE = util.Runs(func([]string) (*historyOptions, error) {
-		if !cmd.Flags().Changed("kinds") {
-			// Workloads of all kinds are shown. All commands share GlobalFlags, so others set another default.
-			f.Kinds = nil
-		}
-		return f.toOptions(env)
-	})
+	cmd.RunE = util.Runs(func([]string) (*historyOptions, error) { return f.toOptions(env) })
 	return cmd
 }
 
 func (f *historyFlags) addTo(cmd *cobra.Command) {
 	f.AddNamespacesFlag(cmd, "list")
-	f.AddKindsFlag(cmd, "Show only these kinds")
+	// Without kinds, the Workloads of all kinds are shown.
+	util.AddKindsFlag(cmd, &f.kinds, "Show only these kinds")
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.selector, "selector", "l", "", "Selector (label query) to filter on, as in kubectl get")
@@ -134,7 +130,7 @@ func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) 
 	if err := errors.Join(sinceErr, byErr, formatErr, sortErr); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	o.query = read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.selector, Kinds: f.Kinds, Labels: o.by.Labels()}
+	o.query = read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.selector, Kinds: f.kinds, Labels: o.by.Labels()}
 	var err error
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ import (
 // listFlags are ls' flags as the user gave them.
 type listFlags struct {
 	*util.GlobalFlags
+	kinds                        []string
 	labelSelector, fieldSelector string
 	delegated                    bool
 	managedBy                    string
@@ -114,7 +115,8 @@ long it has done so; none if no process copies the status.`,
 }
 
 func (f *listFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
-	f.AddListFlags(cmd, "list")
+	f.AddNamespacesFlag(cmd, "list")
+	util.AddKindsFlag(cmd, &f.kinds, "Kinds to read", delegation.Job().Name)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query) to filter on, as in kubectl get")
@@ -165,7 +167,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	o := &listOptions{
 		Environment: env,
 		flags:       f.GlobalFlags,
-		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.Kinds, Labels: f.labels},
+		query:       read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, FieldSelector: f.fieldSelector, Kinds: f.kinds, Labels: f.labels},
 		summary:     f.summary, mirrors: f.mirrors,
 		watch: f.watch || f.watchOnly, watchOnly: f.watchOnly, events: f.events,
 		restrictions: f.restrictions(),

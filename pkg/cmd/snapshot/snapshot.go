@@ -65,8 +65,8 @@ be read are recorded as unread.`,
 		ValidArgsFunction: util.FirstOnly(util.Directories),
 	}
 	global.AddNamespacesFlag(cmd, "read")
-	cmd.Flags().StringSliceVar(&kinds, "kinds", kinds, "Kinds to record besides Jobs, comma-separated: names that the kinds command lists, or all. The default is all, and Pods, StatefulSets and LeaderWorkerSets of Kueue")
-	util.Describe(cmd, util.ForObjects, util.CompleteKinds(), "kinds")
+	util.AddKindsFlag(cmd, &kinds, "Kinds to record besides Jobs", kinds...)
+	cmd.Flag("kinds").Usage += ". The default is all, and Pods, StatefulSets and LeaderWorkerSets of Kueue"
 	cmd.Flags().BoolVar(&redact, "redact", redact, "Remove values of environment variables, and most annotations")
 	util.Describe(cmd, util.ForOutput, nil, "redact")
 	global.RefuseFrom(cmd, "a snapshot is taken of clusters, not of a snapshot")
@@ -82,9 +82,6 @@ be read are recorded as unread.`,
 func (o *snapshotOptions) complete() (err error) {
 	if err := bundle.CheckTarget(o.dir); err != nil {
 		return err
-	}
-	if err := util.ValidateKinds(o.kinds); err != nil {
-		return &util.UsageError{Err: err}
 	}
 	o.contexts, err = o.flags.Load(&o.Environment, util.EveryContext)
 	return err

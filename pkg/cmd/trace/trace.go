@@ -24,6 +24,7 @@ const mermaid = "mermaid"
 type traceFlags struct {
 	*util.GlobalFlags
 	labelSelector string
+	kinds         []string
 	// choosesKinds is set if --kinds was given.
 	choosesKinds bool
 	orphans      bool
@@ -111,7 +112,7 @@ something that was not read, such as the requests of other kinds.`,
 
 func (f *traceFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	f.AddNamespacesFlag(cmd, "trace Jobs")
-	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
+	util.AddKindsFlag(cmd, &f.kinds, "Kinds to read", delegation.Job().Name)
 	f.AddFromFlag(cmd)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.labelSelector, "selector", "l", "", "Selector (label query): list the pairs whose origin or mirror matches")
@@ -136,7 +137,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptions, error) {
 	o := &traceOptions{
 		Environment: env, flags: f.GlobalFlags, orphans: f.orphans, watch: f.watch, filenames: f.filenames, submitTo: f.queue,
-		query: read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, Kinds: f.Kinds},
+		query: read.Query{AllNamespaces: f.AllNamespaces, LabelSelector: f.labelSelector, Kinds: f.kinds},
 	}
 	var err, formatErr error
 	o.wanted, err = util.ParseJobName(args)

@@ -91,8 +91,8 @@ func Codes() []string {
 	return values
 }
 
-// CompleteKinds completes a list of kinds, each with a description.
-func CompleteKinds() cobra.CompletionFunc {
+// completeKinds completes a list of kinds, each with a description.
+func completeKinds() cobra.CompletionFunc {
 	var values []string
 	for _, k := range delegation.Kinds() {
 		what := k.Kind

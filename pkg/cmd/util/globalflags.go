@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -25,7 +24,6 @@ type GlobalFlags struct {
 	AllContexts    bool
 	AllNamespaces  bool
 	ContextTimeout time.Duration
-	Kinds          []string
 	Color          string
 	// defaultCacheDir is the cache directory without --cache-dir.
 	defaultCacheDir string
@@ -72,18 +70,6 @@ func (f *GlobalFlags) AddNamespacesFlag(cmd *cobra.Command, verb string) {
 	Describe(cmd, ForObjects, nil, "all-namespaces")
 }
 
-// AddListFlags adds the flags that choose what to read. verb is what the command does with it.
-func (f *GlobalFlags) AddListFlags(cmd *cobra.Command, verb string) {
-	f.AddNamespacesFlag(cmd, verb)
-	f.AddKindsFlag(cmd, "Kinds to read", delegation.Job().Name)
-}
-
-// AddKindsFlag adds the flag that chooses kinds, with its purpose.
-func (f *GlobalFlags) AddKindsFlag(cmd *cobra.Command, what string, byDefault ...string) {
-	cmd.Flags().StringSliceVar(&f.Kinds, "kinds", byDefault, what+", comma-separated: names that the kinds command lists, or all")
-	Describe(cmd, ForObjects, CompleteKinds(), "kinds")
-}
-
 // Validate checks what can be checked without a kubeconfig.
 func (f *GlobalFlags) Validate() error {
 	switch {
@@ -101,5 +87,5 @@ func (f *GlobalFlags) Validate() error {
 	if _, err := clientcmd.ParseTimeout(*f.Kube.Timeout); err != nil {
 		return fmt.Errorf("--request-timeout %s: %w", *f.Kube.Timeout, err)
 	}
-	return ValidateKinds(f.Kinds)
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -14,9 +15,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// ValidateKinds returns an error for the first invalid name in a list of --kinds, as far as that shows
+// AddKindsFlag adds the flag that chooses kinds, with its purpose. Each command has its own value, because its
+// default differs from that of others.
+func AddKindsFlag(cmd *cobra.Command, kinds *[]string, what string, byDefault ...string) {
+	cmd.Flags().StringSliceVar(kinds, "kinds", byDefault, what+", comma-separated: names that the kinds command lists, or all")
+	Describe(cmd, ForObjects, completeKinds(), "kinds")
+}
+
+// ValidateKinds returns an error for the first invalid name in --kinds of a command, as far as that shows
 // without a cluster.
-func ValidateKinds(names []string) error {
+func ValidateKinds(cmd *cobra.Command) error {
+	if cmd.Flags().Lookup("kinds") == nil {
+		return nil
+	}
+	names, err := cmd.Flags().GetStringSlice("kinds")
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
 		if name == read.AllKinds {
 			continue
