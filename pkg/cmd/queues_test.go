@@ -55,7 +55,7 @@ func TestQueues(t *testing.T) {
 	assert.Equal(t, len(list.Items), 4)
 	_, errOut, code = run(t, "queues", "--from", filepath.Join(recordings, "running"), "-n", "nowhere")
 	assert.Equal(t, code, 0)
-	assert.Assert(t, strings.HasPrefix(errOut, `note: namespace "nowhere" does not exist in `) && strings.HasSuffix(errOut, "\nNo queues found in namespace nowhere\n"), errOut)
+	assert.Assert(t, strings.HasPrefix(errOut, "No queues found in namespace nowhere\nnote: namespace \"nowhere\" does not exist in ") && strings.Count(errOut, "\n") == 2, errOut)
 }
 
 // TestQueuesPending: a waiting Workload has its place in the order of its queue, and one that is

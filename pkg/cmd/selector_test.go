@@ -107,3 +107,15 @@ func TestSelectorThatMatchesNothing(t *testing.T) {
 	_, errOut, _ = run(t, "check", "train", "--grace", "0s", "--from", recordings+"/wrong-queue")
 	assert.Assert(t, !strings.Contains(errOut, "was read"), errOut)
 }
+
+// TestMissingNamespaceIsNotedLast: every command that finds nothing in a namespace that does not exist says so at the
+// end, for every output format.
+func TestMissingNamespaceIsNotedLast(t *testing.T) {
+	for _, args := range []string{"ls", "trace", "trace -o json", "history", "history -o json", "queues", "queues -o json", "kinds", "kinds -o json"} {
+		_, errOut, code := run(t, append(strings.Fields(args), "-n", "nosuch", "--all-contexts", "--from", exampleFleet)...)
+		assert.Equal(t, code, util.ExitOK, errOut)
+		lines := strings.Split(strings.TrimSpace(errOut), "\n")
+		const note = `note: namespace "nosuch" does not exist in contexts management, worker-1, worker-2`
+		assert.Assert(t, strings.HasPrefix(lines[len(lines)-1], note) && strings.Count(errOut, note) == 1, "%s: %s", args, errOut)
+	}
+}

@@ -25,7 +25,8 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	}
 	addresses, confirmer := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer()
 	display := &util.Display[*inspect.FindingList]{
-		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write, Show: o.show,
+		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
+		Show: func(list *inspect.FindingList) error { return o.show(ctx, list, f) },
 		Read: func(ctx context.Context) (*inspect.FindingList, error) { return o.read(ctx, f, addresses, confirmer) },
 	}
 	if o.watch {
@@ -170,7 +171,7 @@ func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, 
 }
 
 // show prints the findings and returns the error for the exit code.
-func (o *checkOptions) show(list *inspect.FindingList) error {
+func (o *checkOptions) show(ctx context.Context, list *inspect.FindingList, f *fleet.Fleet) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
@@ -180,21 +181,16 @@ func (o *checkOptions) show(list *inspect.FindingList) error {
 	if o.table.NoHeaders && o.format.IsTable() && len(list.Items) == 0 {
 		util.Report(o.ErrOut, "%s", printers.CheckSummary(list, o.table))
 	}
-	o.noteSelection(list)
+	if isEmpty(list) {
+		util.NoteSelection(ctx, o.ErrOut, f, &o.query, o.format.IsTable())
+	}
 	return errors.Join(util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
 }
 
-// noteSelection says which Jobs were selected, if there was nothing to check.
-func (o *checkOptions) noteSelection(list *inspect.FindingList) {
+// isEmpty reports whether there was nothing to check on the clusters that were read.
+func isEmpty(list *inspect.FindingList) bool {
 	s := list.Summary
-	if s.Jobs > 0 || s.Mirrors > 0 || s.Young > 0 || len(list.Items) > 0 || s.Clusters == 0 || o.watch {
-		return
-	}
-	namespace := ""
-	if !o.query.AllNamespaces && o.format.IsTable() {
-		namespace = o.contexts[0].Namespace
-	}
-	util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
+	return s.Jobs == 0 && s.Mirrors == 0 && s.Young == 0 && len(list.Items) == 0 && s.Clusters > 0
 }
 
 func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {

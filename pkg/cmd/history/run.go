@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/history"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -40,18 +39,9 @@ func (o *historyOptions) Run(ctx context.Context) error {
 		util.Report(o.ErrOut, "%s", printers.HistorySummary(list, table)[0])
 	}
 	if list.Total.Jobs == 0 && !list.IsUnread {
-		o.noteSelection(ctx, f)
+		util.NoteSelection(ctx, o.ErrOut, f, &o.query, o.format.IsTable())
 	}
 	return util.Incomplete(list.Unchecked)
-}
-
-// noteSelection says which labels were selected and, for a table, which namespace was read, if not all were.
-func (o *historyOptions) noteSelection(ctx context.Context, f *fleet.Fleet) {
-	namespace := ""
-	if o.format.IsTable() && !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
-		namespace = o.contexts[0].Namespace
-	}
-	util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
 }
 
 func (o *historyOptions) write(w io.Writer, list *inspect.HistoryList) error {

@@ -109,12 +109,12 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 	if err := util.WriteBuffered(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	hasObjects := func(k inspect.ServedKind) bool { return len(k.Owners) > 0 }
-	if !o.query.AllNamespaces && o.format.IsTable() && !slices.ContainsFunc(list.Items, hasObjects) {
-		util.NoteMissingNamespace(ctx, o.ErrOut, f)
-	}
 	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
+	}
+	hasObjects := func(k inspect.ServedKind) bool { return len(k.Owners) > 0 }
+	if !o.query.AllNamespaces && !slices.ContainsFunc(list.Items, hasObjects) {
+		util.NoteMissingNamespace(ctx, o.ErrOut, f)
 	}
 	return util.Partial(list.Errors, f)
 }

@@ -103,13 +103,7 @@ func (o *listOptions) outputIncludesErrors() bool {
 func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	where := "in all namespaces"
 	if !o.query.AllNamespaces {
-		var namespaces []string
-		for _, c := range f.Clusters() {
-			if len(namespaces) == 0 || namespaces[len(namespaces)-1] != c.Namespace {
-				namespaces = append(namespaces, c.Namespace)
-			}
-		}
-		where = "in namespace " + strings.Join(namespaces, ", ")
+		where = "in namespace " + strings.Join(util.NamespacesOf(f), ", ")
 	}
 	contexts := "context"
 	if len(f.Contexts()) > 1 {

@@ -27,13 +27,9 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 	addresses := o.flags.Addresses(o.contexts, f)
 	display := &util.Display[*queuesRead]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,
-		Show: func(r *queuesRead) error { return o.show(r, f) },
+		Show: func(r *queuesRead) error { return o.show(ctx, r, f) },
 		Read: func(ctx context.Context) (*queuesRead, error) {
-			r := o.read(ctx, f, addresses)
-			if r.isEmpty() && o.scope == read.NamespaceScope && !o.watch && o.format.IsTable() {
-				util.NoteMissingNamespace(ctx, o.ErrOut, f)
-			}
-			return r, nil
+			return o.read(ctx, f, addresses), nil
 		},
 	}
 	if o.watch {
@@ -153,7 +149,7 @@ func (r *queuesRead) keep(names []queueName) {
 	r.addMissing(names, found.Has)
 }
 
-func (o *queuesOptions) show(r *queuesRead, f *fleet.Fleet) error {
+func (o *queuesOptions) show(ctx context.Context, r *queuesRead, f *fleet.Fleet) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, r) }, func(w io.Writer) error { return o.writeTable(w, r) }); err != nil {
 		return err
 	}
@@ -168,6 +164,9 @@ func (o *queuesOptions) show(r *queuesRead, f *fleet.Fleet) error {
 		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
 	}
 	o.reportEmpty(r)
+	if r.isEmpty() && o.scope == read.NamespaceScope {
+		util.NoteMissingNamespace(ctx, o.ErrOut, f)
+	}
 	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, f), util.Incomplete(r.UnreadWorkers)})
 }
 

@@ -116,15 +116,6 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	return list
 }
 
-// noteSelection says which labels were selected and, for a table, which namespace was read, if not all were.
-func (o *traceOptions) noteSelection(ctx context.Context, f *fleet.Fleet) {
-	namespace := ""
-	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) && o.format.IsTable() {
-		namespace = o.contexts[0].Namespace
-	}
-	util.NoteSelection(o.ErrOut, o.query.LabelSelector, namespace)
-}
-
 // show prints the traces, and returns an error for the contexts that were not read.
 func (o *traceOptions) show(ctx context.Context, list *inspect.TraceList, f *fleet.Fleet) error {
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
@@ -145,7 +136,7 @@ func (o *traceOptions) show(ctx context.Context, list *inspect.TraceList, f *fle
 		}
 	}
 	if isList && len(list.Items) == 0 && len(list.Errors) == 0 {
-		o.noteSelection(ctx, f)
+		util.NoteSelection(ctx, o.ErrOut, f, &o.query, o.format.IsTable())
 	}
 	return errors.Join(o.fitError(list), o.incomplete(list, f))
 }

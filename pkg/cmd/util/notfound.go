@@ -40,14 +40,32 @@ func errNoNamespace(namespace string, contexts []string) error {
 		namespace, map[bool]string{true: "context", false: "contexts"}[len(contexts) == 1], strings.Join(contexts, ", "))
 }
 
-// NoteSelection says what limited a reading that found nothing: the labels and the namespace, "" for no limit.
-func NoteSelection(w io.Writer, selector, namespace string) {
-	if selector != "" {
-		Report(w, "note: only Jobs that match --selector %s were read", selector)
+// NoteSelection says what limited a reading that found nothing: the labels, and the namespace of the contexts. It
+// says if that namespace does not exist. isTable is whether people read the output: programs know what they asked for.
+func NoteSelection(ctx context.Context, w io.Writer, f *fleet.Fleet, q *read.Query, isTable bool) {
+	if q.LabelSelector != "" {
+		Report(w, "note: only Jobs that match --selector %s were read", q.LabelSelector)
 	}
-	if namespace != "" {
-		Report(w, "note: only namespace %s was read; -A reads all namespaces", namespace)
+	if q.AllNamespaces || NoteMissingNamespace(ctx, w, f) || !isTable {
+		return
 	}
+	switch namespaces := NamespacesOf(f); len(namespaces) {
+	case 0:
+	case 1:
+		Report(w, "note: only namespace %s was read; -A reads all namespaces", namespaces[0])
+	default:
+		Report(w, "note: only namespaces %s were read; -A reads all namespaces", strings.Join(namespaces, ", "))
+	}
+}
+
+// NamespacesOf returns the namespaces of the contexts, each once, in their order.
+func NamespacesOf(f *fleet.Fleet) (namespaces []string) {
+	for _, c := range f.Clusters() {
+		if !slices.Contains(namespaces, c.Namespace) {
+			namespaces = append(namespaces, c.Namespace)
+		}
+	}
+	return namespaces
 }
 
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
