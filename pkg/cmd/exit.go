@@ -13,8 +13,8 @@ import (
 )
 
 // exitCode returns the exit code of the process for a command's error, and prints the error on w.
-// reach are the flags with which printed commands reach the clusters that were asked.
-func exitCode(w io.Writer, err error, reach ...string) int {
+// reach is how printed commands must be called.
+func exitCode(w io.Writer, err error, reach command.Reach) int {
 	if err == nil {
 		return util.ExitOK
 	}
@@ -26,7 +26,7 @@ func exitCode(w io.Writer, err error, reach ...string) int {
 
 // messages returns the messages of an error, one for each error that it is made of. A signal has
 // none, because its sender knows.
-func messages(err error, reach []string) (texts []string) {
+func messages(err error, reach command.Reach) (texts []string) {
 	if several := util.SplitErrors(err); len(several) > 0 {
 		for _, e := range several {
 			texts = append(texts, messages(e, reach)...)

@@ -39,7 +39,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("printed before: %w", partial), 4, "error: incomplete answer: 1 of 3 contexts were not read completely\n"},
 	} {
 		var stderr bytes.Buffer
-		assert.Equal(t, exitCode(&stderr, tt.err), tt.code, "%v", tt.err)
+		assert.Equal(t, exitCode(&stderr, tt.err, command.Reach{}), tt.code, "%v", tt.err)
 		assert.Equal(t, stderr.String(), tt.want)
 	}
 }
@@ -49,7 +49,7 @@ func TestExitCode(t *testing.T) {
 func TestErrorCommandsHaveReachFlags(t *testing.T) {
 	rights := command.Errorf("%s tells", command.Kubectl("c", "", "auth", "can-i", "--list"))
 	var errOut bytes.Buffer
-	assert.Equal(t, exitCode(&errOut, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), "--as", "some body"), 1)
+	assert.Equal(t, exitCode(&errOut, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), command.Reach{Flags: []string{"--as", "some body"}}), 1)
 	assert.Equal(t, errOut.String(), "error: no: `kubectl --as 'some body' --context c auth can-i --list` tells\nerror: 'kubectl x'\n")
 }
 

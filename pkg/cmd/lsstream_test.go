@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // TestRowsArePrintedBeforeNextPage: a row is printed before the next page has arrived. In a watch
@@ -40,7 +41,7 @@ func TestRowsArePrintedBeforeNextPage(t *testing.T) {
 				Args: append(strings.Fields(args), "--server", server.URL, "--cache-dir", t.TempDir()),
 			})
 			go func() {
-				code <- exitCode(io.Discard, root.ExecuteContext(ctx))
+				code <- exitCode(io.Discard, root.ExecuteContext(ctx), command.Reach{})
 				_ = out.Close()
 			}()
 			lines := bufio.NewScanner(in)

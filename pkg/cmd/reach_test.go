@@ -33,3 +33,20 @@ func TestPrintedCommandsHaveReachFlags(t *testing.T) {
 		})
 	}
 }
+
+// TestPrintedCommandsHaveNameOfCall: all printed commands of this plugin have the name by which it was called. The
+// container image has only one of its names.
+func TestPrintedCommandsHaveNameOfCall(t *testing.T) {
+	noQueue := filepath.Join(recordings, "no-queue-name")
+	for _, args := range [][]string{
+		{"check", "-A", "--grace", "0s", "--from", noQueue},
+		{"check", "-A", "--grace", "0s", "-o", "json", "--from", noQueue},
+		{"trace", tracedJob("no-queue-name"), "-n", "default", "--from", noQueue},
+		{"ls", "-A", "--finding", "JM029", "--all-contexts", "--from", filepath.Join(recordings, "running")},
+		{"recreate", "--help"},
+	} {
+		out, errOut, _ := runIn(t, "/usr/local/bin/kubectl-jobmanagedby", nil, args...)
+		assert.Assert(t, strings.Contains(out+errOut, "kubectl jobmanagedby "), "%q: %s%s", args, out, errOut)
+		assert.Assert(t, !strings.Contains(out+errOut, "kubectl jobs-managedby"), "%q: %s%s", args, out, errOut)
+	}
+}

@@ -70,7 +70,7 @@ func TestResumeCommandHasAllFlags(t *testing.T) {
 			for _, value := range sample(before.Flag(name)) {
 				assert.NilError(t, before.Flags().Set(name, value), "%q", value)
 			}
-			commands := dispatch.NewResumeCommands(util.Environment{}, before, "mana ger", []string{"-w"})
+			commands := dispatch.NewResumeCommands(before, "mana ger", []string{"-w"})
 			again := commands.Resume("ml", []string{"train", "jobset/x"})
 			words := shelltest.Words(t, again.Shell())
 			assert.DeepEqual(t, words, again.Words())
@@ -100,12 +100,12 @@ func TestResumeCommandHasAllFlags(t *testing.T) {
 func TestResumeCommandOmitsDefaults(t *testing.T) {
 	was := parsedCommand(t, "dispatch", "-f", "train.yaml", "--to", "worker-1", "--mirror-ttl", "1h", "--strip-labels", "a,b", "--set-labels", "q=x,p=y",
 		"--namespace-to", "batch", "--with-secret=s", "--with-secret=t", "--as-multikueue", "--as", "jo", "--detach-after-start=false", "--with-dependencies")
-	commands := dispatch.NewResumeCommands(util.Environment{}, was, "management", []string{"worker-1"})
+	commands := dispatch.NewResumeCommands(was, "management", []string{"worker-1"})
 	assert.Equal(t, commands.Resume("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-1 "+
 		"--as jo --as-multikueue --mirror-ttl 1h0m0s --namespace-to batch --set-labels p=y,q=x --strip-labels a,b --with-dependencies --with-secret s --with-secret t")
-	several := dispatch.NewResumeCommands(util.Environment{}, parsedCommand(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
+	several := dispatch.NewResumeCommands(parsedCommand(t, "dispatch", "--to", "w*", "--spread"), "management", []string{"worker-2", "worker-1"})
 	assert.Equal(t, several.Resume("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to worker-2,worker-1 --spread")
-	odd := dispatch.NewResumeCommands(util.Environment{}, parsedCommand(t, "dispatch"), "management", []string{"a,b", "c"})
+	odd := dispatch.NewResumeCommands(parsedCommand(t, "dispatch"), "management", []string{"a,b", "c"})
 	assert.Equal(t, odd.Resume("ml", []string{"train"}).Shell(), "kubectl jobs-managedby dispatch train -n ml --context management --to a,b --to c")
 	assert.Equal(t, commands.Cancel("ml", []string{"train"}).Shell(), "kubectl jobs-managedby cancel train -n ml --context management --as jo --as-multikueue")
 }

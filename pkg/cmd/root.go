@@ -43,7 +43,7 @@ func Run(env util.Environment) int {
 	flags := util.NewGlobalFlags()
 	root, outcome := newRoot(env, flags)
 	cmd, err := root.ExecuteContextC(ctx)
-	return exitCode(env.ErrOut, outcome(cmd, err), flags.ReachFlags()...)
+	return exitCode(env.ErrOut, outcome(cmd, err), env.CommandReach(flags))
 }
 
 // call runs the command of env in this process, for mcp. It returns the messages of its error,
@@ -54,7 +54,7 @@ func call(ctx context.Context, env util.Environment, flags *util.GlobalFlags) (t
 	if err = outcome(cmd, err); err == nil {
 		return nil, util.ExitOK
 	}
-	return messages(err, flags.ReachFlags()), codeOf(err)
+	return messages(err, env.CommandReach(flags)), codeOf(err)
 }
 
 // NewRootCommand returns the tree of commands, for the generated documentation.

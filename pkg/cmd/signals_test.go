@@ -18,6 +18,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // TestInterruptAtEachRequest interrupts commands during each of their requests: the error is an
@@ -50,7 +51,7 @@ func TestInterruptAtEachRequest(t *testing.T) {
 						"--kubeconfig", kubeconfig, "--cache-dir", t.TempDir()),
 					LookupEnv: func(string) (string, bool) { return "", false }, Clock: &skippingClock{},
 				})
-				code := exitCode(&errOut, root.ExecuteContext(ctx))
+				code := exitCode(&errOut, root.ExecuteContext(ctx), command.Reach{})
 				interrupt(nil)
 				if asked.Load() < at {
 					assert.Assert(t, at > 2, "the command has sent too few requests: %s", errOut.String())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/rbactest"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // watchedFleet serves the clusters of a bundle with watches, sends the events of a test, and
@@ -263,7 +264,7 @@ func (f *watchedFleet) start(args ...string) *watching {
 	var code int
 	go func() {
 		defer close(w.ended)
-		code = exitCode(w.errOut, root.ExecuteContext(ctx))
+		code = exitCode(w.errOut, root.ExecuteContext(ctx), command.Reach{})
 	}()
 	w.stop = func() int {
 		interrupt(&util.SignalError{Signal: syscall.SIGINT})

@@ -48,8 +48,11 @@ func OutOfService(context string, nodes ...string) Command {
 	return Kubectl(context, "", "taint", "node").With(nodes[:min(mostNodes, len(nodes))]...).With("node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")
 }
 
-// Plugin returns a command of this plugin, under its name in kubectl.
-func Plugin(words ...string) Command { return Of("kubectl", "jobs-managedby").With(words...) }
+// plugin calls this plugin, under its first name in kubectl.
+const plugin = "kubectl jobs-managedby"
+
+// Plugin returns a command of this plugin. Reach changes its name to that of the user's call.
+func Plugin(words ...string) Command { return Of(strings.Fields(plugin)...).With(words...) }
 
 // PluginFor returns a command of this plugin for an object, with its context and namespace.
 func PluginFor(k delegation.Kind, verb, context, namespace, name string) Command {

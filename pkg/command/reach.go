@@ -1,17 +1,32 @@
 package command
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// Reached adds flags to all commands of kubectl and this plugin in a text, with which they reach
-// the same clusters. In another kubeconfig, a context of the same name may point elsewhere.
-func (p Prose) Reached(flags []string) Prose {
-	if len(flags) == 0 {
+// Reach is how the user of a message must call commands, so that they work as this call of the plugin.
+type Reach struct {
+	// Plugin calls the plugin, such as "kubectl jobmanagedby"; "" for the name that Plugin uses. The same program
+	// can be installed under several names.
+	Plugin string
+	// Flags reach the same clusters as the same user. In another kubeconfig, a context of the same name may
+	// point elsewhere.
+	Flags []string
+}
+
+// isUsual reports whether all commands work as they are.
+func (r Reach) isUsual() bool { return cmp.Or(r.Plugin, plugin) == plugin && len(r.Flags) == 0 }
+
+// Reached changes all commands of kubectl and this plugin in a text so that they work for a user.
+func (p Prose) Reached(by Reach) Prose {
+	if by.isUsual() {
 		return p
 	}
 	var b strings.Builder
 	for _, part := range p.Parts() {
 		if part.IsCommand {
-			part.Text = mark + Reached(part.Text, flags) + mark
+			part.Text = mark + Reached(part.Text, by) + mark
 		}
 		b.WriteString(part.Text)
 	}
@@ -19,14 +34,13 @@ func (p Prose) Reached(flags []string) Prose {
 }
 
 // Reached is Prose.Reached for a result of Command.Shell.
-func Reached(shell string, flags []string) string {
-	if len(flags) == 0 {
+func Reached(shell string, by Reach) string {
+	if by.isUsual() {
 		return shell
 	}
-	words := Of(flags...).Shell()
 	stages := pipeline(shell)
 	for i, stage := range stages {
-		stages[i] = reached(stage, words)
+		stages[i] = by.reached(stage)
 	}
 	return strings.Join(stages, pipe)
 }
@@ -35,16 +49,20 @@ func Reached(shell string, flags []string) string {
 const pipe = " | "
 
 // reached inserts the flags where they read best: after kubectl, and at the end of a command of
-// this plugin. A command with its own kubeconfig stays unchanged.
-func reached(command, flags string) string {
-	arguments, isKubectl := strings.CutPrefix(command, "kubectl ")
-	switch {
-	case !isKubectl || strings.HasPrefix(arguments, "--kubeconfig"):
-		return command
-	case strings.HasPrefix(arguments, "jobs-managedby "):
-		return command + " " + flags
+// this plugin, which gets the user's name for it. A command with its own kubeconfig stays unchanged.
+func (r Reach) reached(command string) string {
+	flags := ""
+	if len(r.Flags) > 0 {
+		flags = " " + Of(r.Flags...).Shell()
 	}
-	return "kubectl " + flags + " " + arguments
+	if arguments, isOurs := strings.CutPrefix(command, plugin+" "); isOurs {
+		return cmp.Or(r.Plugin, plugin) + " " + arguments + flags
+	}
+	arguments, isKubectl := strings.CutPrefix(command, "kubectl ")
+	if !isKubectl || strings.HasPrefix(arguments, "--kubeconfig") {
+		return command
+	}
+	return "kubectl" + flags + " " + arguments
 }
 
 // pipeline returns the commands of a line. It relies on the quoting of Word: words are in single

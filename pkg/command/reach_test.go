@@ -11,7 +11,7 @@ import (
 // TestReached checks that every command that reaches a cluster gets the flags, and that no word
 // changes.
 func TestReached(t *testing.T) {
-	reach := []string{"--kubeconfig", "my config", "--as=-x"}
+	reach := command.Reach{Flags: []string{"--kubeconfig", "my config", "--as=-x"}}
 	const flags = "--kubeconfig 'my config' --as=-x "
 	kubectl := command.Kubectl("a", "ns", "delete", "job", "x")
 	odd := `it's | kubectl get "pods" | kubectl`
@@ -33,9 +33,20 @@ func TestReached(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, string(tt.text.Reached(reach)), tt.want)
-			assert.Equal(t, tt.text.Reached(nil), tt.text)
+			assert.Equal(t, tt.text.Reached(command.Reach{}), tt.text)
+			assert.Equal(t, tt.text.Reached(command.Reach{Plugin: "kubectl jobs-managedby"}), tt.text)
 		})
 	}
+}
+
+// TestReachedByName checks that commands of this plugin get the name by which it was called, and others
+// stay unchanged.
+func TestReachedByName(t *testing.T) {
+	text := command.Say("%s, then %s", command.Plugin("check", "-n", "jobs-managedby"), command.Kubectl("a", "", "get", "jobs-managedby"))
+	renamed := command.Reach{Plugin: "kubectl jobmanagedby"}
+	assert.Equal(t, string(text.Reached(renamed)), "`kubectl jobmanagedby check -n jobs-managedby`, then `kubectl --context a get jobs-managedby`")
+	renamed.Flags = []string{"--as", "me"}
+	assert.Equal(t, string(text.Reached(renamed)), "`kubectl jobmanagedby check -n jobs-managedby --as me`, then `kubectl --as me --context a get jobs-managedby`")
 }
 
 // FuzzReached checks that all words are preserved, and that the flags are parsed as flags.
@@ -46,6 +57,6 @@ func FuzzReached(f *testing.F) {
 	f.Fuzz(func(t *testing.T, word, value string) {
 		c := command.Kubectl("a", "", "get", word)
 		want := append([]string{"kubectl", "--as", value}, c.Words()[1:]...)
-		assert.Equal(t, command.Reached(c.Shell(), []string{"--as", value}), command.Of(want...).Shell())
+		assert.Equal(t, command.Reached(c.Shell(), command.Reach{Flags: []string{"--as", value}}), command.Of(want...).Shell())
 	})
 }

@@ -249,7 +249,7 @@ func (o *cancelOptions) preview(ctx context.Context, canceller *dispatch.Cancell
 		to = o.Out
 	}
 	events := dispatch.NewRecorder(o.Clock, func(e *dispatch.Event) {
-		util.Report(o.ErrOut, "warning: %s", command.Prose(e.Message).Reached(o.flags.ReachFlags()))
+		util.Report(o.ErrOut, "warning: %s", command.Prose(e.Message).Reached(o.CommandReach(o.flags.GlobalFlags)))
 	})
 	return o.each(ctx, jobs, unreached, func(j dispatched) error {
 		text, err := canceller.Preview(ctx, events, j.kind, o.origin.Namespace, j.name, o.flags.dryRun == writing.DryRunServer)
@@ -283,11 +283,11 @@ func (o *cancelOptions) each(ctx context.Context, jobs []dispatched, unreached e
 func (o *cancelOptions) hint(j dispatched, err error) {
 	var unsearched *dispatch.UnsearchedError
 	if errors.As(err, &unsearched) && len(unsearched.On) > 0 && o.flags.to == "" {
-		narrower := o.PluginCommand("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ",")).
+		narrower := command.Plugin("cancel").With(command.Argument(j.kind, j.name), "-n", o.origin.Namespace, "--context", o.origin.Name, "--to", strings.Join(unsearched.On, ",")).
 			With(util.RepeatFlags(o.called.Flags(), func(flag string) bool {
 				return !slices.Contains([]string{"namespace", "context", "selector", "kinds"}, flag)
 			})...)
-		util.Report(o.ErrOut, "to search these contexts only: %s", narrower.Shell())
+		util.Report(o.ErrOut, "to search these contexts only: %s", o.Line(narrower))
 	}
 }
 

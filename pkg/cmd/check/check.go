@@ -153,7 +153,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		}
 		o.notifier = &notifier{command: words, timeout: f.execTimeout, leastSeverity: o.failOn, env: env.Environ, clock: env.Clock}
 	}
-	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.Matches, Reach: f.ReachFlags()}
+	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.Matches, Reach: env.CommandReach(f.GlobalFlags)}
 	o.contexts, err = f.Load(&o.Environment, util.EveryContext)
 	if err != nil {
 		return nil, err

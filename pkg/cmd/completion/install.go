@@ -60,7 +60,7 @@ func (o *completionOptions) installScripts() error {
 	}
 	file := o.place(pluginName(o.Environment), directories[0])
 	return command.Errorf("%w. To install it as root, run %s and then %s", errors.Join(errs...),
-		command.Of("sudo", "tee", file).FedBy(o.PluginCommand("completion")), command.Of("sudo", "chmod", "755", file))
+		command.Of("sudo", "tee", file).FedBy(command.Plugin("completion")), command.Of("sudo", "chmod", "755", file))
 }
 
 // directories returns the directories of PATH with the plugin, first the one that it was called

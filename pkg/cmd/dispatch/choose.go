@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/writing"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/dependency"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/preflight"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -138,7 +139,7 @@ func (o *dispatchOptions) checkBound(ctx context.Context, candidates []*candidat
 		if c.isBound {
 			c.worker.jobs++
 			c.verdicts = []*verdict{{worker: c.worker}}
-			group.Go(func() error { return c.verdicts[0].check(ctx, c.Request, o.flags.ReachFlags()) })
+			group.Go(func() error { return c.verdicts[0].check(ctx, c.Request, o.CommandReach(o.flags.GlobalFlags)) })
 		}
 	}
 	_ = group.Wait() // Each has its own error.
@@ -161,7 +162,7 @@ func (o *dispatchOptions) checkUnassigned(ctx context.Context, workers []*worker
 			v := &verdict{worker: w, err: w.err}
 			c.verdicts = append(c.verdicts, v)
 			if v.err == nil {
-				group.Go(func() error { return v.check(ctx, c.Request, o.flags.ReachFlags()) })
+				group.Go(func() error { return v.check(ctx, c.Request, o.CommandReach(o.flags.GlobalFlags)) })
 			}
 		}
 	}
@@ -169,7 +170,7 @@ func (o *dispatchOptions) checkUnassigned(ctx context.Context, workers []*worker
 }
 
 // check runs preflight. The commands in its remedies get the flags of this command.
-func (v *verdict) check(ctx context.Context, r preflight.Request, reach []string) error {
+func (v *verdict) check(ctx context.Context, r preflight.Request, reach command.Reach) error {
 	v.problems, v.dependencies, v.err = v.worker.check.Check(ctx, r)
 	for i := range v.problems {
 		v.problems[i].Remedy = v.problems[i].Remedy.Reached(reach)

@@ -126,7 +126,7 @@ func (o *dispatchOptions) printNextCommands(outcomes []dispatch.Outcome) {
 	if o.flags.output != "" {
 		return
 	}
-	commands := NewResumeCommands(o.Environment, o.called, o.origin.Name, nameList(o.workers))
+	commands := NewResumeCommands(o.called, o.origin.Name, nameList(o.workers))
 	byNamespace := map[string][]string{}
 	for _, outcome := range outcomes {
 		unfinished := []dispatch.EventType{dispatch.Detached, dispatch.Interrupted, dispatch.TimedOut}
@@ -142,7 +142,7 @@ func (o *dispatchOptions) printNextCommands(outcomes []dispatch.Outcome) {
 				names = append(names, "--kinds", strings.Join(o.flags.kinds, ","))
 			}
 		}
-		util.Report(o.ErrOut, "to resume: %s", commands.Resume(namespace, names).Shell())
-		util.Report(o.ErrOut, "to cancel: %s", commands.Cancel(namespace, names).Shell())
+		util.Report(o.ErrOut, "to resume: %s", o.Line(commands.Resume(namespace, names)))
+		util.Report(o.ErrOut, "to cancel: %s", o.Line(commands.Cancel(namespace, names)))
 	}
 }

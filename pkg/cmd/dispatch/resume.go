@@ -13,7 +13,6 @@ import (
 
 // ResumeCommands builds the commands that resume or cancel the Jobs of a dispatch command.
 type ResumeCommands struct {
-	util.Environment
 	// given are the parsed flags of the dispatch command.
 	given   *pflag.FlagSet
 	origin  string
@@ -23,8 +22,8 @@ type ResumeCommands struct {
 }
 
 // NewResumeCommands returns the ResumeCommands for a dispatch command with parsed flags.
-func NewResumeCommands(env util.Environment, dispatch *cobra.Command, origin string, workers []string) *ResumeCommands {
-	r := &ResumeCommands{Environment: env, given: dispatch.Flags(), origin: origin, workers: workers}
+func NewResumeCommands(dispatch *cobra.Command, origin string, workers []string) *ResumeCommands {
+	r := &ResumeCommands{given: dispatch.Flags(), origin: origin, workers: workers}
 	for _, c := range dispatch.Parent().Commands() {
 		if c.Name() == "cancel" {
 			r.cancel = c
@@ -37,7 +36,7 @@ func NewResumeCommands(env util.Environment, dispatch *cobra.Command, origin str
 // that select them.
 func (r *ResumeCommands) Resume(namespace string, selection []string) command.Command {
 	isRepeated := func(flag string) bool { return !slices.Contains(excludedFlags(), flag) }
-	return r.PluginCommand("dispatch").With(selection...).With("-n", namespace, "--context", r.origin).With(r.toFlags()...).
+	return command.Plugin("dispatch").With(selection...).With("-n", namespace, "--context", r.origin).With(r.toFlags()...).
 		With(util.RepeatFlags(r.given, isRepeated)...)
 }
 
@@ -58,7 +57,7 @@ func (r *ResumeCommands) Cancel(namespace string, selection []string) command.Co
 	isRepeated := func(flag string) bool {
 		return !slices.Contains(excludedFlags(), flag) && r.cancel != nil && r.cancel.Flag(flag) != nil
 	}
-	return r.PluginCommand("cancel").With(selection...).With("-n", namespace, "--context", r.origin).With(util.RepeatFlags(r.given, isRepeated)...)
+	return command.Plugin("cancel").With(selection...).With("-n", namespace, "--context", r.origin).With(util.RepeatFlags(r.given, isRepeated)...)
 }
 
 // excludedFlags returns the flags of dispatch that the commands do not repeat.

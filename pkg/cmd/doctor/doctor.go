@@ -117,7 +117,7 @@ func (f *doctorFlags) toOptions(env util.Environment, isGiven func(flag string) 
 	if err := errors.Join(err, formatErr, util.ValidateFailOn(f.failOn), f.validate(f.GlobalFlags, isGiven)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	o.judging = rules.Options{Suppressed: suppressed.Matches, Reach: f.ReachFlags(), Namespace: o.namespace}
+	o.judging = rules.Options{Suppressed: suppressed.Matches, Reach: env.CommandReach(f.GlobalFlags), Namespace: o.namespace}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (p *prober) run(ctx context.Context, c choice) (*inspect.ProbeReport, error
 		return nil, stopped
 	}
 	if p.target, err = chooseTarget(inventory, c); err != nil {
-		err = withSetupFix(err, rules.Report(inventory, rules.Options{Reach: p.flags.ReachFlags()}).Items, c.namespace)
+		err = withSetupFix(err, rules.Report(inventory, rules.Options{Reach: p.CommandReach(p.flags)}).Items, c.namespace)
 		if several := (*ambiguousError)(nil); errors.As(err, &several) {
 			err = &util.UsageError{Err: err, Command: p.DisplayName() + " doctor"}
 		}
@@ -187,7 +187,7 @@ func (p *prober) dryRun(ctx context.Context, job *unstructured.Unstructured) err
 // submit creates the Job, follows it, and removes it in any case.
 func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inventory *inspect.Inventory) {
 	workers, unreached := p.workers(inventory)
-	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: workers, unreached: unreached, reach: p.flags.ReachFlags()}
+	clean := &cleaner{Environment: p.Environment, manager: p.manager, workers: workers, unreached: unreached, reach: p.CommandReach(p.flags)}
 	probe.Identify(ctx, append([]*fleet.Cluster{p.manager}, workers...), p.target.namespace)
 	start := p.Clock.Now()
 	util.Report(p.ErrOut, "note: context %q: submitting %s to queue %s", p.manager.Context, probe.Describe(job), p.target.queue)
@@ -202,7 +202,7 @@ func (p *prober) submit(ctx context.Context, job *unstructured.Unstructured, inv
 		Environment: p.Environment, fleet: p.fleet, report: p.report, line: line,
 		tracer: &tracing.Tracer{
 			Wanted: read.Wanted{Name: p.report.Name, Namespace: p.report.Namespace}, Addresses: p.addresses,
-			Reach: p.flags.ReachFlags(), Confirmer: p.flags.NewConfirmer(), Now: p.Clock.Now,
+			Reach: p.CommandReach(p.flags), Confirmer: p.flags.NewConfirmer(), Now: p.Clock.Now,
 		},
 	}
 	f.last = p.report.Observe(map[inspect.ProbeStepName]string{inspect.ProbeCreated: probe.Describe(job) + " on " + p.manager.Context}, start, p.Clock.Now())

@@ -28,8 +28,8 @@ type cleaner struct {
 	workers []*fleet.Cluster
 	// unreached are the workers that were not read, each with the reason.
 	unreached []string
-	// reach are the flags with which printed commands reach the clusters.
-	reach []string
+	// reach is how printed commands must be called.
+	reach command.Reach
 }
 
 // run removes the Job of a report, even if ctx has ended, and records the objects that remain.

@@ -33,7 +33,7 @@ func (p *prober) askWorkers(ctx context.Context, job *unstructured.Unstructured)
 	inventory := read.Read(ctx, p.fleet, read.Want{Capacity: true, Queues: queues, Addresses: p.addresses, Now: p.Clock.Now})
 	request := placement.OfJob(typed, p.target.queue)
 	request.Owner = delegation.MultiKueue
-	workers := slices.DeleteFunc(answer.Reached(placement.Submit(inventory, &request), p.flags.ReachFlags()), func(at inspect.Placement) bool {
+	workers := slices.DeleteFunc(answer.Reached(placement.Submit(inventory, &request), p.CommandReach(p.flags)), func(at inspect.Placement) bool {
 		return at.Manager || at.Cluster == ""
 	})
 	trials := p.tryOn(ctx, job, workers)

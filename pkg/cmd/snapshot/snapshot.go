@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/bundle"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 )
@@ -119,11 +120,11 @@ func (o *snapshotOptions) Run(ctx context.Context) error {
 		return err
 	}
 	util.Report(o.Out, "%s holds %d of %d contexts. To read it:", o.dir, recording.CountReadable(), len(contexts))
-	back := o.PluginCommand("ls", "--from", o.dir)
+	back := command.Plugin("ls", "--from", o.dir)
 	if o.flags.AllNamespaces {
 		back = back.With("-A")
 	}
-	util.Report(o.Out, "  %s", back.Shell())
+	util.Report(o.Out, "  %s", o.Line(back))
 	if failed > 0 {
 		return &util.PartialError{Failed: failed, Total: len(contexts)}
 	}

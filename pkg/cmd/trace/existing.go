@@ -73,7 +73,7 @@ func (o *traceOptions) nameExisting(t *inspect.Trace, m *planned, existing []str
 	if kind, isKnown := delegation.KindOf(m.file.GroupVersionKind()); isKnown {
 		look = command.Say("trace the existing %s: %s; or %s", m.kind, command.PluginFor(kind, "trace", existing[0], namespace, m.name), look)
 	}
-	t.Fixes = append(look.Reached(o.flags.ReachFlags()).Fixes(), t.Fixes...)
+	t.Fixes = append(look.Reached(o.CommandReach(o.flags)).Fixes(), t.Fixes...)
 	t.Remedy = string(command.Alternatives(t.Fixes))
 	t.Summary = t.Phrase() + ". " + t.Message
 }

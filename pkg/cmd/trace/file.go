@@ -64,7 +64,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	}
 	inventory := read.Read(ctx, f, read.Want{Capacity: true, Queues: queues, Addresses: addresses, Now: o.Clock.Now})
 	o.noteSnapshot()
-	list, tracer := inspect.NewTraceList(), tracing.Tracer{Addresses: addresses, Reach: o.flags.ReachFlags(), Now: o.Clock.Now}
+	list, tracer := inspect.NewTraceList(), tracing.Tracer{Addresses: addresses, Reach: o.CommandReach(o.flags), Now: o.Clock.Now}
 	for i, m := range manifests {
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		o.warnOfFields(inventory, &m, &requests[i])
@@ -76,7 +76,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.file.GroupVersionKind(), requests[i].Namespace, m.name, requests[i].Owner)
-		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.flags.ReachFlags())...)
+		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.CommandReach(o.flags))...)
 		answer.Unsubmitted(t, tracer.ReadHolders(ctx, f, inventory, t))
 		o.nameExisting(t, &m, existing)
 		checkOwner(t, m.file)
@@ -280,7 +280,7 @@ func (o *traceOptions) adviseDispatch(t *inspect.Trace, r *placement.Request, fi
 	}
 	dispatch = dispatch.With("--to", "CONTEXT")
 	t.Reason, t.Message = inspect.ReasonUndispatched, "Nothing runs it until you dispatch it."
-	t.Fixes = command.Say("create it and dispatch it to a cluster: %s", dispatch).Reached(o.flags.ReachFlags()).Fixes()
+	t.Fixes = command.Say("create it and dispatch it to a cluster: %s", dispatch).Reached(o.CommandReach(o.flags)).Fixes()
 	t.Remedy = string(command.Alternatives(t.Fixes))
 	t.Summary = t.Phrase() + ". " + t.Message
 }

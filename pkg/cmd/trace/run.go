@@ -63,7 +63,7 @@ func (o *traceOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	if o.wanted.Name == "" {
 		return o.readPairs(ctx, f, addresses), nil
 	}
-	tracer := tracing.Tracer{Wanted: o.wanted, Addresses: addresses, Reach: o.flags.ReachFlags(), Confirmer: confirmer, InSnapshot: o.flags.From != "", Now: o.Clock.Now}
+	tracer := tracing.Tracer{Wanted: o.wanted, Addresses: addresses, Reach: o.CommandReach(o.flags), Confirmer: confirmer, InSnapshot: o.flags.From != "", Now: o.Clock.Now}
 	traced := tracer.Read(ctx, f)
 	unread := known.jobs.UnreadIn(traced.Inventory)
 	switch {

@@ -82,9 +82,9 @@ func (e Environment) DisplayName() string {
 	return strings.ReplaceAll(strings.Join(typed, " "), "_", "-")
 }
 
-// PluginCommand returns a command of this plugin, under the name by which the user calls it.
-func (e Environment) PluginCommand(words ...string) command.Command {
-	return command.Of(strings.Fields(e.DisplayName())...).With(words...)
+// Line returns a command of this plugin that repeats the flags of the call, as a line for a shell.
+func (e Environment) Line(c command.Command) string {
+	return command.Reached(c.Shell(), command.Reach{Plugin: e.DisplayName()})
 }
 
 // Identity returns a name for this process on Leases and in texts for people. It is different for

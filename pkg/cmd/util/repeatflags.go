@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // secrets returns the flags whose values must not appear on a screen or in a CI log, with their
@@ -32,17 +34,17 @@ func RepeatFlags(given *pflag.FlagSet, takes func(flag string) bool) []string {
 	return words
 }
 
-// ReachFlags returns the words with which another command, kubectl's or ours, reaches the same
-// clusters as the same user: with a kubeconfig given by a flag, the default one may have contexts
-// of the same names.
-func (f *GlobalFlags) ReachFlags() []string {
-	if f.Kubectl == nil {
-		return nil
+// CommandReach returns how printed commands, kubectl's or ours, must be called so that they work as the command
+// with these flags: with a kubeconfig given by a flag, the default one may have contexts of the same names.
+func (e Environment) CommandReach(f *GlobalFlags) command.Reach {
+	by := command.Reach{Plugin: e.DisplayName()}
+	if f.Kubectl != nil {
+		by.Flags = RepeatFlags(f.Kubectl, func(flag string) bool {
+			// Context and namespace are named explicitly.
+			return !slices.Contains([]string{"context", "namespace", "cache-dir", "request-timeout", "disable-compression"}, flag)
+		})
 	}
-	return RepeatFlags(f.Kubectl, func(flag string) bool {
-		// Context and namespace are named explicitly.
-		return !slices.Contains([]string{"context", "namespace", "cache-dir", "request-timeout", "disable-compression"}, flag)
-	})
+	return by
 }
 
 // flagWords returns the words that set a flag. A value may begin with a dash, and be empty.

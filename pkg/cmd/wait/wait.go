@@ -209,7 +209,7 @@ func (w *waiter) run(ctx context.Context, kind string) (err error) {
 		return err
 	}
 	w.tracer = tracing.Tracer{
-		Wanted: w.wanted, Addresses: w.flags.Addresses(w.contexts, w.fleet), Reach: w.flags.ReachFlags(), Confirmer: w.flags.NewConfirmer(), Now: w.Clock.Now,
+		Wanted: w.wanted, Addresses: w.flags.Addresses(w.contexts, w.fleet), Reach: w.CommandReach(w.flags), Confirmer: w.flags.NewConfirmer(), Now: w.Clock.Now,
 	}
 	display := &util.Display[*progress]{
 		Environment: w.Environment,

@@ -178,9 +178,9 @@ func deciding(all []inspect.Placement) []inspect.Placement {
 	return slices.DeleteFunc(slices.Clone(all), func(p inspect.Placement) bool { return p.Verdict != inspect.Waits })
 }
 
-// Reached adds the flags to the commands of placements with which they reach
-// the clusters, as command.Reached does. It changes placements in place.
-func Reached(placements []inspect.Placement, by []string) []inspect.Placement {
+// Reached changes the commands of placements so that they work for a user, as
+// command.Reached does. It changes placements in place.
+func Reached(placements []inspect.Placement, by command.Reach) []inspect.Placement {
 	for i := range placements {
 		for k := range placements[i].Changes {
 			change := &placements[i].Changes[k]

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
@@ -22,7 +23,7 @@ type adviser struct {
 	judgment     Judgment
 	pairs        map[inspect.Ref]inspect.Pair
 	aboutHolders []inspect.Finding
-	reach        []string
+	reach        command.Reach
 	// left is how many Jobs may still get their own advice.
 	left  int
 	asked []*Question
@@ -31,7 +32,7 @@ type adviser struct {
 // AdviseAll is Advise for the findings of a whole fleet, and returns them. Jobs that fit on no cluster get
 // findings of their own if they wait behind others or for a controller. It leaves out what the user has suppressed.
 // v is an inventory with quotas. reach has the flags with which commands reach the clusters.
-func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach []string) []inspect.Finding {
+func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach command.Reach) []inspect.Finding {
 	a := adviser{
 		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
 	}
@@ -82,7 +83,7 @@ func (a *adviser) ask(p inspect.Pair, f *inspect.Finding) *Question {
 }
 
 // ask returns the question about a Job with one finding, with its placements and without an answer.
-func ask(v *inspect.Inventory, around *placement.Surroundings, p inspect.Pair, f *inspect.Finding, reach []string) *Question {
+func ask(v *inspect.Inventory, around *placement.Surroundings, p inspect.Pair, f *inspect.Finding, reach command.Reach) *Question {
 	t := chain.Follow(v, p)
 	t.Findings = []inspect.Finding{*f}
 	t.Placements = Reached(around.Judge(p, nil), reach)

@@ -61,9 +61,8 @@ type Question struct {
 	// Findings are the findings of all Jobs: other Jobs may hold what this one
 	// waits for.
 	Findings []inspect.Finding
-	// Reach has the flags with which commands reach the clusters, as
-	// command.Reached takes them.
-	Reach []string
+	// Reach is how commands must be called.
+	Reach command.Reach
 }
 
 // words returns the words of a command that reaches its cluster.

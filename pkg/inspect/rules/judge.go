@@ -27,9 +27,8 @@ type Options struct {
 	// suppresses none. Judge keeps findings that answer.AdviseAll may split: it
 	// leaves out the parts that are suppressed by their final code.
 	Suppressed func(inspect.Finding) bool
-	// Reach has the flags that the commands of remedies need to reach the
-	// clusters that were judged: see command.Prose.Reached.
-	Reach []string
+	// Reach is how the commands of remedies must be called.
+	Reach command.Reach
 	// Namespace limits Report to what the LocalQueues of a namespace depend on; "" is no limit.
 	Namespace string
 }
@@ -136,7 +135,7 @@ type candidate struct {
 	// has the flags for its commands.
 	sighting view.Sighting
 	period   time.Duration
-	reach    []string
+	reach    command.Reach
 }
 
 // concerns reports whether a finding is about objects of a kind.
@@ -285,9 +284,8 @@ func (j *candidate) setClause(job *inspect.Job, clause string) {
 	j.Clauses[inspect.RefOf(job)] = clause
 }
 
-// withReach returns the finding with its fixes. by has the flags with which
-// their commands reach the clusters.
-func (j *candidate) withReach(by []string) inspect.Finding {
+// withReach returns the finding with its fixes, whose commands work for a user.
+func (j *candidate) withReach(by command.Reach) inspect.Finding {
 	f := j.Finding
 	f.Say(f.Message)
 	remedy := command.Prose(f.Remedy).Reached(by)

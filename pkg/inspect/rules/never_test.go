@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/glob"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -31,7 +32,7 @@ func adviseAll(t *testing.T, dir string, options rules.Options, isNamed func(ins
 	}
 	queues, workloads := answer.Places(known, findings)
 	v := read.Read(t.Context(), o.fleet, read.Want{Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: o.addresses, Now: o.takenAt})
-	return answer.AdviseAll(v, findings, judgment, nil)
+	return answer.AdviseAll(v, findings, judgment, command.Reach{})
 }
 
 // TestSuppressedNever checks that a finding is suppressed by the code with which it is printed: Jobs that

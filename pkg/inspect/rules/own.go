@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
@@ -12,7 +13,7 @@ import (
 type group struct {
 	rule   Rule
 	joined map[inspect.Ref]view.Sighting
-	reach  []string
+	reach  command.Reach
 }
 
 // keep keeps the first sighting of each further Job.
@@ -29,7 +30,7 @@ func (j *candidate) keep(s view.Sighting) {
 }
 
 // addGroup keeps the sightings of a candidate that became a finding.
-func (j *Judgment) addGroup(c *candidate, reach []string) {
+func (j *Judgment) addGroup(c *candidate, reach command.Reach) {
 	if len(c.joined) == 0 {
 		return
 	}

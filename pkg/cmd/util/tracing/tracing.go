@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
@@ -26,8 +27,8 @@ import (
 type Tracer struct {
 	Wanted    read.Wanted
 	Addresses []kubecontext.Address
-	// Reach are the flags with which printed commands reach the clusters.
-	Reach []string
+	// Reach is how printed commands must be called.
+	Reach command.Reach
 	// Confirmer decides which findings count over several readings; nil keeps all.
 	Confirmer *rules.Confirmer
 	// InSnapshot is whether a snapshot is read, which may lack existing classes.

@@ -20,8 +20,8 @@ import (
 type View struct {
 	util.Environment
 	output string
-	// reach are the flags with which printed commands reach the clusters.
-	reach  []string
+	// reach is how printed commands must be called.
+	reach  command.Reach
 	live   *printers.Live
 	closed sync.Once
 
@@ -52,7 +52,7 @@ func (d *Redirect) setTarget(to io.Writer) {
 
 // NewView returns a View for a number of Jobs. output is the value of -o.
 func NewView(env util.Environment, flags *util.GlobalFlags, output string, jobs int) *View {
-	v := &View{Environment: env, output: output, reach: flags.ReachFlags()}
+	v := &View{Environment: env, output: output, reach: env.CommandReach(flags)}
 	if output == "" {
 		v.live = printers.NewLive(env.Out, printers.LiveOptions{
 			Color: env.WantsColor(flags.Color), Jobs: jobs, Now: env.Clock.Now, Started: env.Clock.Now(), Terminal: env.Cursor,
