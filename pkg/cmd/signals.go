@@ -4,26 +4,15 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"syscall"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// endings returns the signals that end a command cleanly: Ctrl-C, a termination, and a closed
-// terminal or connection.
-func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} }
-
-// withSignals returns a context that these signals end, with the signal as its cause. A signal
-// that the process was started to ignore, as by nohup and by shells in the background, stays
-// ignored.
+// withSignals returns a context that the signals of util.NotifyEnd end, with the signal as its cause.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	received := make(chan os.Signal, 2)
-	for _, s := range endings() {
-		if !signal.Ignored(s) {
-			signal.Notify(received, s)
-		}
-	}
+	util.NotifyEnd(received)
 	go func() {
 		select {
 		case s := <-received:

@@ -151,7 +151,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 		if err != nil {
 			return nil, &util.UsageError{Err: err}
 		}
-		o.notifier = &notifier{command: words, timeout: f.execTimeout, leastSeverity: o.failOn, env: env.Environ, clock: env.Clock}
+		o.notifier = &notifier{command: words, timeout: f.execTimeout, killDelay: killDelay, leastSeverity: o.failOn, env: env.Environ, clock: env.Clock}
 	}
 	o.judging = rules.Options{Grace: f.grace, Suppressed: suppressed.Matches, Reach: env.CommandReach(f.GlobalFlags)}
 	o.contexts, err = f.Load(&o.Environment, util.EveryContext)

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -28,7 +31,8 @@ const (
 	fingerprintVariable = "KUBECTL_JOBS_MANAGEDBY_FINGERPRINT"
 )
 
-// killDelay is how long an interrupted command may take to end, before it is killed with its children.
+// killDelay is how long an interrupted command may take to end, before it is killed with its children. Another
+// signal kills it at once.
 const killDelay = 5 * time.Second
 
 // parseCommand splits the value of --exec into words as a shell would, without running one.
@@ -49,7 +53,8 @@ func parseCommand(line string) ([]string, error) {
 // notifier runs a command for each finding that appears or is cleared, one at a time.
 type notifier struct {
 	command []string
-	timeout time.Duration
+	// timeout is how long a run may take, killDelay how long an interrupted one may take to end.
+	timeout, killDelay time.Duration
 	// leastSeverity is the lowest severity that is reported.
 	leastSeverity inspect.Severity
 	env           []string
@@ -164,9 +169,13 @@ func (n *notifier) run(ctx context.Context, e inspect.FindingEvent) error {
 	cmd := exec.CommandContext(ctx, n.command[0], n.command[1:]...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(append(input, '\n')), &output
 	cmd.Env = append(slices.Clone(n.env), eventVariable+"="+string(e.Event), fingerprintVariable+"="+e.Finding.Fingerprint)
-	cmd.WaitDelay = killDelay
+	cmd.WaitDelay = n.killDelay
 	kill := endWithChildren(cmd)
-	err = cmd.Run()
+	if err = cmd.Start(); err == nil {
+		stop := killAtNextSignal(ctx, kill)
+		err = cmd.Wait()
+		stop()
+	}
 	if ctx.Err() != nil {
 		kill()
 	}
@@ -177,6 +186,25 @@ func (n *notifier) run(ctx context.Context, e inspect.FindingEvent) error {
 		err = fmt.Errorf("%w: %s", err, output)
 	}
 	return err
+}
+
+// killAtNextSignal calls kill at the first signal after the end of ctx, until it is stopped. The command is in a
+// process group of its own, so that signal would end only this process.
+func killAtNextSignal(ctx context.Context, kill func()) (stop func()) {
+	received, stopped := make(chan os.Signal, 1), make(chan struct{})
+	unregister := context.AfterFunc(ctx, func() {
+		util.NotifyEnd(received)
+		defer signal.Stop(received)
+		select {
+		case <-received:
+			kill()
+		case <-stopped:
+		}
+	})
+	return func() {
+		unregister()
+		close(stopped)
+	}
 }
 
 func (n *notifier) fail(e inspect.FindingEvent, err error) {

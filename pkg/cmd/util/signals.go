@@ -3,8 +3,25 @@ package util
 import (
 	"context"
 	"errors"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 )
+
+// endings returns the signals that end a command cleanly: Ctrl-C, a termination, and a closed
+// terminal or connection.
+func endings() []os.Signal { return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} }
+
+// NotifyEnd sends the signals of endings to a channel. A signal that the process was started to ignore, as by
+// nohup and by shells in the background, stays ignored.
+func NotifyEnd(received chan<- os.Signal) {
+	for _, s := range endings() {
+		if !signal.Ignored(s) {
+			signal.Notify(received, s)
+		}
+	}
+}
 
 // Interrupted returns the signal that ended ctx as an error, or nil.
 func Interrupted(ctx context.Context) error {
