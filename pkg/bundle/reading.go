@@ -58,7 +58,7 @@ func (r *reading) finish(facts *inspect.Facts) (Context, []*record) {
 		r.serves(coordinationv1.SchemeGroupVersion)
 	}
 	r.include(namespaces())
-	r.note(kueueResource("", everything, "", false), facts.Gaps[inspect.PartKueue])
+	r.note(kueueResource("", everything, ""), facts.Gaps[inspect.PartKueue])
 	if facts.Kueue != nil {
 		if facts.Kueue.ServesOld && facts.Kueue.Version != delegation.OldKueueVersion {
 			r.serves(schema.GroupVersion{Group: kueue.Group, Version: delegation.OldKueueVersion})

@@ -8,6 +8,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -27,7 +28,7 @@ func jobs() resource {
 }
 
 func coreResource(plural, kind string) resource {
-	return resource{corev1.SchemeGroupVersion.WithResource(plural), kind, plural != "namespaces"}
+	return resource{corev1.SchemeGroupVersion.WithResource(plural), kind, !delegation.IsClusterScoped(plural)}
 }
 
 func pods() resource    { return coreResource("pods", "Pod") }
@@ -42,12 +43,12 @@ func namespaces() resource { return coreResource("namespaces", "Namespace") }
 // kueueResources returns the resources of Kueue.
 func kueueResources(version string) []resource {
 	return []resource{
-		kueueResource(version, "workloads", "Workload", true),
-		kueueResource(version, "localqueues", "LocalQueue", true),
-		kueueResource(version, "clusterqueues", "ClusterQueue", false),
-		kueueResource(version, "admissionchecks", "AdmissionCheck", false),
-		kueueResource(version, "multikueueconfigs", "MultiKueueConfig", false),
-		kueueResource(version, "multikueueclusters", "MultiKueueCluster", false),
+		kueueResource(version, "workloads", "Workload"),
+		kueueResource(version, "localqueues", "LocalQueue"),
+		kueueResource(version, "clusterqueues", "ClusterQueue"),
+		kueueResource(version, "admissionchecks", "AdmissionCheck"),
+		kueueResource(version, "multikueueconfigs", "MultiKueueConfig"),
+		kueueResource(version, "multikueueclusters", "MultiKueueCluster"),
 	}
 }
 
@@ -55,19 +56,19 @@ func kueueResources(version string) []resource {
 // requests there. Snapshots of earlier versions of this plugin lack some of them.
 func capacityResources(version string) []resource {
 	return []resource{
-		kueueResource(version, "cohorts", "Cohort", false),
-		kueueResource(version, "resourceflavors", "ResourceFlavor", false),
-		kueueResource(version, "topologies", "Topology", false),
+		kueueResource(version, "cohorts", "Cohort"),
+		kueueResource(version, "resourceflavors", "ResourceFlavor"),
+		kueueResource(version, "topologies", "Topology"),
 		coreResource("limitranges", "LimitRange"),
-		kueueResource(version, "workloadpriorityclasses", "WorkloadPriorityClass", false),
+		kueueResource(version, "workloadpriorityclasses", "WorkloadPriorityClass"),
 		{schedulingv1.SchemeGroupVersion.WithResource("priorityclasses"), "PriorityClass", false},
 		{nodev1.SchemeGroupVersion.WithResource("runtimeclasses"), "RuntimeClass", false},
 	}
 }
 
-func kueueResource(version, plural, kind string, namespaced bool) resource {
+func kueueResource(version, plural, kind string) resource {
 	gv := schema.GroupVersion{Group: kueue.Group, Version: version}
-	return resource{gv.WithResource(plural), kind, namespaced}
+	return resource{gv.WithResource(plural), kind, !delegation.IsClusterScoped(plural)}
 }
 
 // known returns the resources that every snapshot has if the API is served, so that missing

@@ -7,6 +7,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // IsAnswer reports whether an error is an answer of an API server or a kubelet, and not a missing
@@ -129,21 +131,10 @@ func ShortRefusals(text string) string {
 		switch {
 		case d.Namespace != "":
 			short += " in namespace " + d.Namespace
-		case d.IsEverywhere && d.Verb != "get" && !isClusterScoped(d.Resource):
+		// API servers deny "at the cluster scope" cluster-scoped resources, and others in all namespaces.
+		case d.IsEverywhere && d.Verb != "get" && !delegation.IsClusterScoped(d.Resource):
 			short += " in all namespaces"
 		}
 		return short
 	})
-}
-
-// isClusterScoped reports whether a resource that commands read has no namespaces. The API server denies "at the cluster
-// scope" both these and the others in all namespaces.
-func isClusterScoped(resource string) bool {
-	switch resource {
-	case "namespaces", "nodes", "persistentvolumes", "priorityclasses", "runtimeclasses", "storageclasses", "customresourcedefinitions",
-		"clusterqueues", "cohorts", "resourceflavors", "topologies", "admissionchecks", "multikueueclusters", "multikueueconfigs", "workloadpriorityclasses",
-		"validatingwebhookconfigurations", "mutatingwebhookconfigurations", "validatingadmissionpolicies", "mutatingadmissionpolicies":
-		return true
-	}
-	return false
 }
