@@ -99,7 +99,7 @@ func (l *ledger) complete(row *inspect.PastJob, all []*kueue.Past) {
 			row.Result = resultBy(last.Reason)
 		}
 	}
-	measure(row)
+	measure(row, all)
 }
 
 // ofWorkloads returns a Job of which only the Workloads were read, because
@@ -114,7 +114,7 @@ func (l *ledger) ofWorkloads(last *kueue.Past, all []*kueue.Past) inspect.PastJo
 		row.APIVersion, row.Kind, row.Name = kueue.Group+"/"+f.Kueue.Version, "Workload", last.Name
 	}
 	l.account(&row, last, all)
-	measure(&row)
+	measure(&row, all)
 	return row
 }
 
@@ -170,12 +170,17 @@ func (l *ledger) account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Pa
 	row.ResourceHours = hours(all)
 }
 
-// measure computes the wait and the run time.
-func measure(row *inspect.PastJob) {
+// measure computes the wait and the run time. A Job waits from the creation of its first Workload: the Job itself is
+// unknown if it was deleted or its kind was not read, and may be older than its queue label.
+func measure(row *inspect.PastJob, all []*kueue.Past) {
 	if row.AdmittedAt == nil {
 		return
 	}
-	wait := row.AdmittedAt.Sub(row.CreatedAt.Time)
+	queued := row.CreatedAt.Time
+	if len(all) > 0 {
+		queued = slices.MinFunc(all, func(a, b *kueue.Past) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
+	}
+	wait := row.AdmittedAt.Sub(queued)
 	if row.LostSeconds != nil {
 		wait -= time.Duration(*row.LostSeconds) * time.Second
 	}
