@@ -119,6 +119,9 @@ func TestCompletionFromKubeconfig(t *testing.T) {
 		{"namespaces of the worker", []string{"dispatch", "--to", "west", "--namespace-to", ""}, "job-00000", 0},
 		{"Secrets", []string{"dispatch", "--with-secret", ""}, "job-00000 job-00001 job-00002", 1},
 		{"queues", []string{"recreate", "--context", "west", "--queue", ""}, "job-00000", 0},
+		{"queues of a kind", []string{"queues", "--context", "west", "cq/"}, "cq/job-00000", 0},
+		{"queues of a namespace", []string{"queues", "--context", "west", "-n", "team", "localqueue/"}, "localqueue/job-00000", 0},
+		{"queues of a kind in no namespace", []string{"queues", "--context", "west", "-n", "team", "cq/"}, "", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			before := asked.Load()
@@ -128,9 +131,11 @@ func TestCompletionFromKubeconfig(t *testing.T) {
 			assert.Equal(t, asked.Load()-before, tt.asked, "requests to the first server")
 		})
 	}
-	choices, directive := completed(t, "cancel", "--context", "west", "rayj")
-	assert.DeepEqual(t, choices, []string{"rayjob/"})
-	assert.Equal(t, directive, "6", "the word continues")
+	for _, words := range [][]string{{"cancel", "--context", "west", "rayj"}, {"queues", "--context", "west", "clu"}} {
+		choices, directive := completed(t, words...)
+		assert.DeepEqual(t, choices, map[string][]string{"cancel": {"rayjob/"}, "queues": {"clusterqueue/"}}[words[0]])
+		assert.Equal(t, directive, "6", "the word continues")
+	}
 }
 
 // TestCompletionReadsEachServerOnce: contexts are distinguished by everything that says which

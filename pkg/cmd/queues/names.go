@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
@@ -17,15 +16,6 @@ type queueName struct {
 	// kind is "" if the user named no kind.
 	kind queues.QueueKind
 	name string
-}
-
-// kindsOfQueues returns the names of each kind of queue in kubectl (kueue: apis/kueue/v1beta2).
-func kindsOfQueues() map[queues.QueueKind][]string {
-	return map[queues.QueueKind][]string{
-		queues.KindClusterQueue: {"clusterqueue", "clusterqueues", "cq"},
-		queues.KindCohort:       {"cohort", "cohorts"},
-		queues.KindLocalQueue:   {"localqueue", "localqueues", "queue", "queues", "lq"},
-	}
 }
 
 // parseNames parses arguments of the form [KIND/]NAME, each once. -o name prints the same form.
@@ -57,10 +47,9 @@ func parseNames(args []string, scope read.Scope) ([]queueName, error) {
 
 // kindOfQueue returns the kind with a name, which may have a group.
 func kindOfQueue(name string) (queues.QueueKind, error) {
-	short, group := delegation.SplitKindName(name)
-	for kind, all := range kindsOfQueues() {
-		if slices.Contains(all, short) && (group == "" || group == delegation.KueueGroup) {
-			return kind, nil
+	for _, k := range util.QueueKinds() {
+		if k.IsNamed(name) {
+			return queues.QueueKind(k.Kind), nil
 		}
 	}
 	return "", fmt.Errorf("unknown kind %q; choose one of clusterqueue, cohort, localqueue", name)

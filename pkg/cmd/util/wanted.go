@@ -47,6 +47,15 @@ func SplitName(arg string) (kind, name string, err error) {
 	return kind, name, err
 }
 
+// QueueKinds returns the kinds of Kueue's queues, with their names in kubectl (kueue: apis/kueue/v1beta2).
+func QueueKinds() []delegation.Kind {
+	of := func(kind string, shortNames ...string) delegation.Kind {
+		name := strings.ToLower(kind)
+		return delegation.Kind{Kind: kind, Name: name, ShortNames: shortNames, Resource: delegation.KueueResources(name + "s")[0]}
+	}
+	return []delegation.Kind{of("ClusterQueue", "cq"), of("Cohort"), of("LocalQueue", "queue", "queues", "lq")}
+}
+
 // ParseJobNames parses arguments of the form [KIND/]NAME.
 func ParseJobNames(args []string) ([]read.Wanted, error) {
 	var names []read.Wanted

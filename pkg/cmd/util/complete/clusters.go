@@ -303,18 +303,33 @@ func (c *Completer) Queues(ctx context.Context, w word, found *choices) {
 }
 
 // QueueNames adds the ClusterQueues and Cohorts of all clusters, or the LocalQueues of a given
-// namespace.
+// namespace, and after KIND/ those of that kind. If none matches, it adds the kinds.
 func (c *Completer) QueueNames(ctx context.Context, w word, found *choices) {
 	contexts, namespace := c.scope(w, util.EveryContext)
-	if c.flags.AllNamespaces || *c.flags.Kube.Namespace != "" {
-		ofKueue(ctx, contexts, namespace, "localqueues", addNew(w, found))
-		return
+	areLocal := c.flags.AllNamespaces || *c.flags.Kube.Namespace != ""
+	kinds := slices.DeleteFunc(util.QueueKinds(), func(k delegation.Kind) bool { return delegation.IsClusterScoped(k.Resource.Resource) == areLocal })
+	if !areLocal {
+		namespace = ""
+	}
+	typed, _, hasKind := strings.Cut(w.typed, "/")
+	prefix, add := "", addNew(w, found)
+	if hasKind {
+		prefix = typed + "/"
 	}
 	var wg sync.WaitGroup
-	for _, resource := range []string{"clusterqueues", "cohorts"} {
-		wg.Go(func() { ofKueue(ctx, contexts, "", resource, addNew(w, found)) })
+	for _, k := range kinds {
+		if !hasKind || k.IsNamed(typed) {
+			wg.Go(func() {
+				ofKueue(ctx, contexts, namespace, k.Resource.Resource, func(name string) { add(prefix + name) })
+			})
+		}
 	}
 	wg.Wait()
+	if !hasKind && w.typed != "" && found.isEmpty() {
+		for _, k := range kinds {
+			found.add(k.Name + "/")
+		}
+	}
 }
 
 // ofKueue lists objects of Kueue, in the first version that is served.
