@@ -46,6 +46,14 @@ func TestTracePicture(t *testing.T) {
 	}
 }
 
+// TestTracePictureOfUnread: the picture says what was not checked, and standard error does not repeat it.
+func TestTracePictureOfUnread(t *testing.T) {
+	out, errOut, code := run(t, "trace", "train", "-n", "default", "-o", "svg", "--contexts", "kwok-mgr", "--from", filepath.Join(recordings, "running"))
+	assert.Equal(t, code, util.ExitPartial, errOut)
+	assert.Assert(t, strings.Contains(out, "not checked: "), out)
+	assert.Assert(t, !strings.Contains(errOut, "not checked"), errOut)
+}
+
 // TestTracePictures: the first Jobs of every recording have pictures.
 func TestTracePictures(t *testing.T) {
 	t.Parallel()

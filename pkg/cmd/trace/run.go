@@ -129,8 +129,11 @@ func (o *traceOptions) show(ctx context.Context, list *inspect.TraceList, f *fle
 	case isList:
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:
-		// As in the table, except that the output does not mention what was not checked.
 		util.ReportUnneeded(o.ErrOut, unmentioned(list), 0)
+		if o.format.Is(printers.SVG) {
+			// Like the table, the picture mentions what was not checked.
+			break
+		}
 		for i := range list.Items {
 			util.ReportUnchecked(o.ErrOut, list.Items[i].Unchecked)
 		}
