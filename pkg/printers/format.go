@@ -133,8 +133,8 @@ func (f *Format) IsDocument() bool { return slices.Contains([]string{"json", "ya
 // If not, the caller has to report them.
 func (f *Format) IncludesErrors() bool { return f.IsDocument() }
 
-// OmitsUnchecked reports whether output in this format leaves out what could not be checked, so that the caller has
-// to report it. Tables without titles have only rows. A command answers for formats of its own.
+// OmitsUnchecked reports whether output in this format leaves out what could not be read or checked, so that the
+// caller has to report it. Tables without titles have only rows. A command answers for formats of its own.
 func (f *Format) OmitsUnchecked(noHeaders bool) bool {
 	return !f.IncludesErrors() && (!f.IsTable() || noHeaders)
 }

@@ -32,7 +32,7 @@ func (o *historyOptions) Run(ctx context.Context) error {
 		return err
 	}
 	table := o.TableNow(o.table)
-	if !o.format.IncludesErrors() && (!o.format.IsTable() || table.NoHeaders) {
+	if o.format.OmitsUnchecked(table.NoHeaders) {
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	}
 	if table.NoHeaders && o.format.IsTable() && list.Total.Jobs == 0 {

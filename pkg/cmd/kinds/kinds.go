@@ -109,7 +109,7 @@ func (o *kindsOptions) Run(ctx context.Context) error {
 	if err := util.WriteBuffered(o.Out, func(w io.Writer) error { return o.write(w, list) }); err != nil {
 		return err
 	}
-	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+	if o.format.OmitsUnchecked(o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	hasObjects := func(k inspect.ServedKind) bool { return len(k.Owners) > 0 }

@@ -32,7 +32,7 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	if o.TableOut != nil && len(list.Items) == 0 && len(list.Errors) == 0 && len(o.missing) == 0 {
 		o.printNothingFound(ctx, f)
 	}
-	if !o.outputIncludesErrors() {
+	if o.format.OmitsUnchecked(o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
 	}
 	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, f))
@@ -92,11 +92,6 @@ func (o *listOptions) writeTable(out io.Writer, list *inspect.OwnerList) error {
 		return printers.Summary(out, list, o.TableNow(o.table))
 	}
 	return printers.Owners(out, list, o.TableNow(o.table))
-}
-
-// outputIncludesErrors reports whether the output itself includes the contexts that could not be read.
-func (o *listOptions) outputIncludesErrors() bool {
-	return o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders
 }
 
 // printNothingFound prints the namespaces, the contexts and the selection without Jobs.

@@ -153,7 +153,7 @@ func (o *queuesOptions) show(ctx context.Context, r *queuesRead, f *fleet.Fleet)
 	if err := o.Print(func(w io.Writer) error { return o.write(w, r) }, func(w io.Writer) error { return o.writeTable(w, r) }); err != nil {
 		return err
 	}
-	if !o.format.IncludesErrors() && (!o.format.IsTable() || o.table.NoHeaders) {
+	if o.format.OmitsUnchecked(o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, r.List.Errors)
 	}
 	if !o.format.IncludesErrors() {

@@ -125,7 +125,7 @@ func (o *traceOptions) show(ctx context.Context, list *inspect.TraceList, f *fle
 	switch {
 	case o.format.IsTable() && !isList:
 		util.ReportUnneeded(o.ErrOut, unmentioned(list), o.TableNow(o.table).Width)
-	case o.format.IncludesErrors() || o.format.IsTable() && !o.table.NoHeaders:
+	case !o.format.OmitsUnchecked(o.table.NoHeaders):
 	case isList:
 		util.ReportUnchecked(o.ErrOut, list.Unchecked)
 	default:
