@@ -280,8 +280,8 @@ func NewStream(w io.Writer, o TableOptions, events bool) *Stream {
 // Write adds a row at the end, with ages as of o.Now. Of o, only Now is used.
 func (s *Stream) Write(event inspect.ChangeType, j *inspect.Job, o TableOptions) error {
 	s.options.Now = o.Now
-	// A stream has the same columns with and without titles: rows that come later do not count.
-	columns := visibleColumns(jobColumns(s.options), TableOptions{Wide: s.options.Wide})
+	// Rows that come later may have content for every column, so a stream has all, like a table without titles.
+	columns := visibleColumns(jobColumns(s.options), TableOptions{Wide: s.options.Wide, NoHeaders: true})
 	var cells []string
 	if !s.started && !s.options.NoHeaders {
 		if s.events {

@@ -204,6 +204,20 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestStreamHasColumnsOfTable: a watch has the columns of a table without titles, so that scripts read both alike.
+func TestStreamHasColumnsOfTable(t *testing.T) {
+	for _, wide := range []bool{false, true} {
+		o, j := printers.TableOptions{Now: now, NoHeaders: true, Wide: wide, Contexts: true, Namespaces: true}, someJobs()[0]
+		var streamed, listed bytes.Buffer
+		s := printers.NewStream(&streamed, o, false)
+		assert.NilError(t, s.Write(inspect.Added, &j, o))
+		assert.NilError(t, s.Flush())
+		list := &inspect.OwnerList{Items: []inspect.OwnerGroup{{ManagedBy: j.ManagedBy, Jobs: []*inspect.Job{&j}}}}
+		assert.NilError(t, printers.Owners(&listed, list, o))
+		assert.DeepEqual(t, strings.Fields(streamed.String()), strings.Fields(listed.String()))
+	}
+}
+
 // TestStreamKeepsColumns: rows that come one by one stay under the titles as long as they fit.
 func TestStreamKeepsColumns(t *testing.T) {
 	o := printers.TableOptions{Now: now}
