@@ -32,7 +32,7 @@ func TestFrom(t *testing.T) {
 		{name: "some", args: []string{"-o", "name", "--contexts", "kwok-m*"}, stdout: "job.batch/train\n"},
 		{name: "one", args: []string{"-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
 		{name: "another namespace", args: []string{"-n", "x"}, stderr: "No Jobs found in namespace x of contexts kwok-mgr, kwok-w1, kwok-w2\n"},
-		{name: "age", args: []string{"--context", "kwok-w1", "-o", "custom-columns=AGE:.age"}, stdout: "AGE\n<none>\n"},
+		{name: "age", args: []string{"--context", "kwok-w1", "-o", "custom-columns=AGE:.age"}, code: 2, stderr: "error: output format \"custom-columns=AGE:.age\": unknown field .age for a column; choose one of context, "},
 		{name: "no such context", args: []string{"--context", "kwok-w"}, code: 1, stderr: "error: no context \"kwok-w\" in the snapshot " + running + "; did you mean \"kwok-w1\"?\n"},
 		{name: "no context matches", args: []string{"--contexts", "x*"}, code: 1, stderr: "error: no context in the snapshot " + running + " matches \"x*\"; it has kwok-mgr, kwok-w1, kwok-w2\n"},
 		{name: "credentials", args: []string{"--token", "x", "--as=y", "--insecure-skip-tls-verify"}, code: 2, stderr: "error: --as, --insecure-skip-tls-verify, --token cannot be combined with --from: a snapshot is read without a server\n"},

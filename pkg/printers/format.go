@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -29,8 +30,6 @@ type Format struct {
 	// own printers.
 	name    string
 	printer printers.ResourcePrinter
-	// fields are the fields that the columns refer to by paths as in kubectl get.
-	fields []string
 }
 
 // Formats returns the values of -o of commands that print tables. After an equals sign comes a
@@ -45,17 +44,22 @@ func objectFormats() []string {
 
 // NewFormat checks a value of -o and parses its template, if any. more are the command's formats
 // that are not in Formats. Columns may have paths as in kubectl get, such as .metadata.name,
-// though printed values have no metadata.
-func NewFormat(output string, noHeaders bool, more ...string) (*Format, error) {
-	text, fields, err := flatOutput(output)
+// though printed values have no metadata. rows is the type of the values that columns are for; nil if any
+// field may exist.
+func NewFormat(rows reflect.Type, output string, noHeaders bool, more ...string) (*Format, error) {
+	if err := refuseObjectPaths(output); err != nil {
+		return nil, fmt.Errorf("output format %q: %w", output, err)
+	}
+	f, err := newFormat(output, noHeaders, append(more, Markdown))
 	if err != nil {
 		return nil, err
 	}
-	f, err := newFormat(text, noHeaders, append(more, Markdown))
-	if err == nil {
-		f.fields = fields
+	if columns, ok := f.printer.(*get.CustomColumnsPrinter); ok {
+		if err := flattenColumns(columns, rows); err != nil {
+			return nil, fmt.Errorf("output format %q: %w", output, err)
+		}
 	}
-	return f, err
+	return f, nil
 }
 
 // NewObjectFormat is NewFormat for Kubernetes objects, which have metadata.
@@ -89,6 +93,10 @@ func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
 		// Take a new printer: this one would not print its titles again.
 		if f.printer, err = toPrinter(output); err != nil {
 			return nil, fmt.Errorf("output format %q: %w", output, err)
+		}
+		if columns, ok := f.printer.(*get.CustomColumnsPrinter); ok {
+			// kubectl ignores --no-headers with a file.
+			columns.NoHeaders = noHeaders
 		}
 		if f.name == jsonPathAsJSON {
 			f.printer = visibleJSON{f.printer}
@@ -182,9 +190,6 @@ func (f *Format) PrintTraces(w io.Writer, traces []inspect.Trace) error {
 
 // printColumns writes objects in columns that the user chose.
 func printColumns[T any](f *Format, w io.Writer, objects []*T) error {
-	if err := checkFields[T](f.fields); err != nil {
-		return err
-	}
 	list := &unstructured.UnstructuredList{}
 	for _, o := range objects {
 		u, err := unstructuredOf(o)

@@ -21,7 +21,7 @@ import (
 
 func newFormat(t *testing.T, output string) *printers.Format {
 	t.Helper()
-	f, err := printers.NewFormat(output, false)
+	f, err := printers.NewFormat(nil, output, false)
 	assert.NilError(t, err)
 	return f
 }
@@ -77,7 +77,7 @@ func TestNewFormatErrors(t *testing.T) {
 		"custom-columns-file=" + missing: missing,
 	} {
 		t.Run(output, func(t *testing.T) {
-			f, err := printers.NewFormat(output, false)
+			f, err := printers.NewFormat(nil, output, false)
 			assert.ErrorContains(t, err, want)
 			assert.ErrorContains(t, err, "output format ")
 			assert.Assert(t, cmp.Nil(f))

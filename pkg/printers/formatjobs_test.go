@@ -81,7 +81,7 @@ func TestCustomColumnsTitles(t *testing.T) {
 		{false, "NAME\nfirst\nsecond\n"},
 		{true, "first\nsecond\n"},
 	} {
-		f, err := printers.NewFormat("custom-columns=NAME:.name", tt.noHeaders)
+		f, err := printers.NewFormat(nil, "custom-columns=NAME:.name", tt.noHeaders)
 		assert.NilError(t, err)
 		var out bytes.Buffer
 		assert.NilError(t, f.PrintJobs(&out, pointersTo(jobs[:1])))

@@ -116,12 +116,12 @@ func TestPrintKinds(t *testing.T) {
 		"name": "name", "custom-columns": "custom-columns=KIND:.kind,FIELD:.managedBy,OWNERS:.owners[*].managedBy",
 	} {
 		t.Run(name, func(t *testing.T) {
-			format, err := printers.NewFormat(output, false)
+			format, err := printers.NewFormat(nil, output, false)
 			assert.NilError(t, err)
 			golden.Assert(t, printed(t, func(out *bytes.Buffer) error { return format.PrintKinds(out, several) }), "kinds-"+name+".txt")
 		})
 	}
-	format, err := printers.NewFormat("json", false)
+	format, err := printers.NewFormat(nil, "json", false)
 	assert.NilError(t, err)
 	golden.Assert(t, printed(t, func(out *bytes.Buffer) error { return format.PrintObject(out, servedKinds()) }), "kinds.json")
 }

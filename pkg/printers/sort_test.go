@@ -3,6 +3,9 @@ package printers_test
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -155,15 +158,41 @@ func TestObjectPaths(t *testing.T) {
 	})
 	assert.Equal(t, out, "NAME\ntrain\n")
 
-	var none bytes.Buffer
-	assert.ErrorContains(t, newFormat(t, "custom-columns=APP:.metadata.labels.app").PrintJobs(&none, nil), "unknown field labels for a column; choose one of ")
-	assert.ErrorContains(t, newFormat(t, "custom-columns=NAME:.metadata.name").PrintTraces(&none, nil), "for a column; choose one of kind, apiVersion, origin, mirrors, ")
-	assert.Equal(t, none.String(), "")
+	for output, want := range map[string]string{
+		"custom-columns=APP:.metadata.labels.app":        "unknown field .metadata.labels.app for a column; choose one of context, clusterUID, ",
+		"custom-columns=A:.name,B:nosuch":                "unknown field .nosuch for a column; choose one of context, clusterUID, ",
+		"custom-columns=A:{.mirrors[0].metadata.nosuch}": "unknown field .mirrors[0].metadata.nosuch for a column; choose one of context, ",
+		"custom-columns=A:.name[":                        "unterminated array",
+	} {
+		_, err := printers.NewFormat(reflect.TypeFor[inspect.Job](), output, false)
+		assert.ErrorContains(t, err, want)
+	}
+	for _, output := range []string{
+		"custom-columns=JOB.metadata.name:.name", "custom-columns=A:.mirrors[*].name,B:.creationTimestamp,C:.mirrors[0].metadata.name",
+		`jsonpath={"see .metadata.name of each"}`, "jsonpath=see .metadata.name of each",
+	} {
+		_, err := printers.NewFormat(reflect.TypeFor[inspect.Job](), output, false)
+		assert.NilError(t, err)
+	}
+	out = printed(t, func(out *bytes.Buffer) error {
+		return newFormat(t, "custom-columns=JOB.metadata.name:.name").PrintJobs(out, []*inspect.Job{&j})
+	})
+	assert.Equal(t, out, "JOB.metadata.name\ntrain\n")
+
+	file := filepath.Join(t.TempDir(), "columns")
+	assert.NilError(t, os.WriteFile(file, []byte("NAME OWNER\n.metadata.name {.spec.managedBy}\n"), 0o600))
+	format, err := printers.NewFormat(reflect.TypeFor[inspect.Job](), "custom-columns-file="+file, true)
+	assert.NilError(t, err)
+	out = printed(t, func(out *bytes.Buffer) error { return format.PrintJobs(out, []*inspect.Job{&j}) })
+	assert.Equal(t, out, "train   example.com/a\n")
+	_, err = printers.NewFormat(reflect.TypeFor[inspect.Trace](), "custom-columns-file="+file, true)
+	assert.ErrorContains(t, err, "unknown field .metadata.name for a column; choose one of kind, apiVersion, origin, mirrors, ")
+	assert.NilError(t, os.WriteFile(file, []byte("{.items[*].metadata.name}"), 0o600))
 
 	for _, output := range []string{
-		"jsonpath={.items[*].metadata.name}", "jsonpath-as-json={.items[*].spec.managedBy}", "go-template={{range .items}}{{.status.succeeded}}{{end}}",
+		"jsonpath-file=" + file, "go-template-file=" + file, "jsonpath={.items[*].metadata.name}", "jsonpath-as-json={.items[*].spec.managedBy}", "go-template={{range .items}}{{.status.succeeded}}{{end}}",
 	} {
-		_, err := printers.NewFormat(output, false)
+		_, err := printers.NewFormat(nil, output, false)
 		assert.ErrorContains(t, err, "the printed objects have no ", output)
 		_, err = printers.NewObjectFormat(output, false)
 		assert.NilError(t, err)

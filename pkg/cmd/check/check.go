@@ -4,6 +4,7 @@ package check
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -142,7 +143,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	suppressed, err := util.NewSuppression(f.suppress)
 	var formatErr, namesErr error
 	o.names, namesErr = util.ParseJobNames(args)
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
+	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Finding](), f.output, f.noHeaders, junit, sarif)
 	if err := errors.Join(err, formatErr, namesErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}

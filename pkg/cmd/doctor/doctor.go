@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -113,7 +114,7 @@ func (f *doctorFlags) toOptions(env util.Environment, isGiven func(flag string) 
 	o := &doctorOptions{Environment: env, flags: f.GlobalFlags, probe: f.probeFlags, failOn: inspect.Severity(f.failOn), namespace: *f.Kube.Namespace, identity: f.identity}
 	suppressed, err := util.NewSuppression(f.suppress)
 	var formatErr error
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, junit, sarif)
+	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Finding](), f.output, f.noHeaders, junit, sarif)
 	if err := errors.Join(err, formatErr, util.ValidateFailOn(f.failOn), f.validate(f.GlobalFlags, isGiven)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}

@@ -4,6 +4,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -117,12 +118,20 @@ func (f *historyFlags) addTo(cmd *cobra.Command) {
 	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 }
 
+// rows returns the type of the printed values.
+func (f *historyFlags) rows() reflect.Type {
+	if f.by != "" {
+		return reflect.TypeFor[inspect.HistorySum]()
+	}
+	return reflect.TypeFor[inspect.PastJob]()
+}
+
 func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) {
 	o := &historyOptions{Environment: env, flags: f.GlobalFlags}
 	var sinceErr, byErr, formatErr, sortErr error
 	o.since, sinceErr = parseAge(f.since)
 	o.by, byErr = history.ParseBy(f.by)
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, printers.CSV, printers.SVG)
+	o.format, formatErr = printers.NewFormat(f.rows(), f.output, f.noHeaders, printers.CSV, printers.SVG)
 	o.jobs, o.groups, sortErr = printers.NewHistorySorters(f.sortBy, f.by != "")
 	if formatErr == nil && o.format.Is(printers.SVG) && f.by != "" {
 		formatErr = errors.New("-o svg draws Jobs and cannot be combined with --by")

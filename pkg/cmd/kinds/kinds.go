@@ -4,6 +4,7 @@ package kinds
 import (
 	"context"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -85,7 +86,7 @@ there are further columns:
 func (f *kindsFlags) toOptions(env util.Environment) (*kindsOptions, error) {
 	o := &kindsOptions{Environment: env, flags: f.GlobalFlags, query: read.Query{AllNamespaces: f.AllNamespaces}}
 	var err error
-	if o.format, err = printers.NewFormat(f.output, f.noHeaders); err != nil {
+	if o.format, err = printers.NewFormat(reflect.TypeFor[inspect.ServedKind](), f.output, f.noHeaders); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.CurrentContext); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -174,7 +175,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	}
 	var err, formatErr, sortErr error
 	o.filter, err = inspect.NewFilter(f.delegated, f.managedBy, f.statuses)
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders)
+	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Job](), f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
 	var codesErr, namesErr error
 	o.filter.Findings, codesErr = f.codes(o.watch)

@@ -3,6 +3,7 @@ package queues
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,6 +11,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -123,10 +125,18 @@ AdmissionChecks, and every running Job has such a limit.`,
 	return cmd
 }
 
+// rows returns the type of the printed values.
+func (f *queuesFlags) rows() reflect.Type {
+	if f.pending {
+		return reflect.TypeFor[queues.PendingJob]()
+	}
+	return reflect.TypeFor[queues.QueueQuota]()
+}
+
 func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOptions, error) {
 	o := &queuesOptions{Environment: env, flags: f.GlobalFlags, scope: f.scope(), summary: f.summary, pending: f.pending, watch: f.watch}
 	var err, namesErr error
-	o.format, err = printers.NewFormat(f.output, f.noHeaders)
+	o.format, err = printers.NewFormat(f.rows(), f.output, f.noHeaders)
 	o.names, namesErr = parseNames(names, o.scope)
 	if err := errors.Join(err, namesErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
 		return nil, &util.UsageError{Err: err}

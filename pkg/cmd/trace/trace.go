@@ -5,6 +5,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/complete"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
@@ -141,7 +143,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	}
 	var err, formatErr error
 	o.wanted, err = util.ParseJobName(args)
-	o.format, formatErr = printers.NewFormat(f.output, f.noHeaders, mermaid, printers.SVG)
+	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Trace](), f.output, f.noHeaders, mermaid, printers.SVG)
 	if err := errors.Join(err, formatErr, util.NamesOrSelectors(args, f.labelSelector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}

@@ -1,0 +1,26 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+)
+
+// TestUnknownColumns: a column of a field that the rows do not have is a usage error of every command, before anything
+// is read.
+func TestUnknownColumns(t *testing.T) {
+	for _, args := range []string{
+		"ls -A", "trace -A", "check -A", "doctor", "kinds -A", "history -A", "history -A --by owner", "queues", "queues --pending",
+	} {
+		out, errOut, code := run(t, append(strings.Fields(args), "-o", "custom-columns=A:.kind,B:.nosuch", "--from", "/nonexistent")...)
+		assert.Equal(t, code, util.ExitUsage, "%s: %s", args, errOut)
+		assert.Equal(t, out, "")
+		assert.Assert(t, strings.Contains(errOut, ": unknown field "), "%s: %s", args, errOut)
+	}
+	out, errOut, code := run(t, "trace", "-A", "-o", "custom-columns=A:.origin.metadata.name", "--from", exampleFleet)
+	assert.Equal(t, code, util.ExitOK, errOut)
+	assert.Assert(t, strings.Contains(out, "\ntrain\n"), out)
+}
