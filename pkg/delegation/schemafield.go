@@ -113,16 +113,23 @@ func (f fieldSchema) rules() []string {
 	return all
 }
 
+// celText matches a text in a CEL rule, and allowedValues a rule that is only a list of texts.
+var (
+	celText       = regexp.MustCompile(celTextPattern)
+	allowedValues = regexp.MustCompile(`^self in ?\[ ?(` + celTextPattern + `(?: ?, ?` + celTextPattern + `)*) ?,? ?\]$`)
+)
+
+const celTextPattern = `(?:'[^'\\]*'|"[^"\\]*")`
+
 // valuesOf returns the allowed values of a rule that is only a list of them. ok is false for
 // other rules, whose allowed values are unknown.
 func valuesOf(rule string) ([]Owner, bool) {
-	text := `(?:'[^'\\]*'|"[^"\\]*")`
-	list := regexp.MustCompile(`^self in ?\[ ?(` + text + `(?: ?, ?` + text + `)*) ?,? ?\]$`).FindStringSubmatch(rule)
+	list := allowedValues.FindStringSubmatch(rule)
 	if list == nil {
 		return nil, false
 	}
 	var all []Owner
-	for _, literal := range regexp.MustCompile(text).FindAllString(list[1], -1) {
+	for _, literal := range celText.FindAllString(list[1], -1) {
 		if value := literal[1 : len(literal)-1]; value != "" {
 			all = append(all, Owner(value))
 		}
@@ -130,13 +137,20 @@ func valuesOf(rule string) ([]Owner, bool) {
 	return all, true
 }
 
+// reservedText and unsetOrSet match the wordings that reservedIn finds, with the value.
+var (
+	reservedText = regexp.MustCompile(`reserved\s+string` + quotedValue)
+	unsetOrSet   = regexp.MustCompile(`unset,?\s+or\s+set\s+to` + quotedValue)
+)
+
+const quotedValue = `\s+['"` + "`" + `]([^'"` + "`" + `\s]+)['"` + "`" + `]`
+
 // reservedIn returns the reserved value in a description, in the wording of Kubernetes' own
 // kinds, kinds modelled on them, and Tekton: "the reserved string `x`", and "if unset or set to
 // "x", the default controller".
 func reservedIn(description string) string {
-	const value = `\s+['"` + "`" + `]([^'"` + "`" + `\s]+)['"` + "`" + `]`
-	for _, wording := range []string{`reserved string`, `unset,? or set to`} {
-		if found := regexp.MustCompile(strings.ReplaceAll(wording, " ", `\s+`) + value).FindStringSubmatch(description); found != nil {
+	for _, wording := range []*regexp.Regexp{reservedText, unsetOrSet} {
+		if found := wording.FindStringSubmatch(description); found != nil {
 			return found[1]
 		}
 	}

@@ -248,9 +248,12 @@ func (c *comparison) walkMaps(path string, a, b map[string]any, without sets.Set
 	}
 }
 
+// listElement matches the name of a list element in a path.
+var listElement = regexp.MustCompile(`\[[^]]*\]`)
+
 // inAnyElement removes the names of list elements from a path.
 func inAnyElement(path string) string {
-	return regexp.MustCompile(`\[[^]]*\]`).ReplaceAllString(path, "")
+	return listElement.ReplaceAllString(path, "")
 }
 
 // withoutKueues removes the elements of a list that Kueue adds on either cluster and marks as its

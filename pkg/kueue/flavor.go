@@ -40,9 +40,9 @@ type FlavorOn struct {
 // flavorNotFound is the reason of the condition Active if a ResourceFlavor does not exist.
 const flavorNotFound = "FlavorNotFound"
 
-// flavorsPattern matches the names that Kueue lists in the condition Active (kueue:
+// missingNames matches the names that Kueue lists in the condition Active (kueue:
 // pkg/cache/scheduler/clusterqueue.go).
-const flavorsPattern = `missing ResourceFlavor\(s\): ([a-z0-9][a-z0-9.,-]*[a-z0-9]|[a-z0-9])`
+var missingNames = regexp.MustCompile(`missing ResourceFlavor\(s\): ([a-z0-9][a-z0-9.,-]*[a-z0-9]|[a-z0-9])`)
 
 // missingFlavors returns the ResourceFlavors without which the ClusterQueue is inactive, according
 // to Kueue. It leaves out flavors that were created since.
@@ -52,7 +52,7 @@ func (s FixTarget) missingFlavors() []string {
 		return nil
 	}
 	var names []string
-	if m := regexp.MustCompile(flavorsPattern).FindStringSubmatch(active.Message); m != nil {
+	if m := missingNames.FindStringSubmatch(active.Message); m != nil {
 		names = strings.Split(m[1], ",")
 	} else if active.Reason == flavorNotFound && len(s.Topologies.Flavors) > 0 {
 		names = s.ClusterQueue.flavorNames()

@@ -41,14 +41,20 @@ func (t *Target) lowestLevel(enforced, violations string) security.Level {
 	return podfit.LowestLevel(version, t.Pod)
 }
 
+// baselineViolation matches violations of the level baseline.
+var baselineViolation = regexp.MustCompile(`must not include|"Unconfined"|"hostPath"`)
+
+// parentheses matches a text in parentheses.
+var parentheses = regexp.MustCompile(`\([^()]*(?:\([^()]*\)[^()]*)*\)`)
+
 // areOnlyRestricted reports whether the level baseline allows what the level restricted forbids. The server
 // lists all violations of restricted, and those of baseline among them (pod-security-admission: policy).
 func areOnlyRestricted(violations string) bool {
-	if regexp.MustCompile(`must not include|"Unconfined"|"hostPath"`).MatchString(violations) {
+	if baselineViolation.MatchString(violations) {
 		// Added capabilities, and a profile and volumes that baseline forbids, too.
 		return false
 	}
-	reasons := regexp.MustCompile(`\([^()]*(?:\([^()]*\)[^()]*)*\)`).ReplaceAllString(violations, "")
+	reasons := parentheses.ReplaceAllString(violations, "")
 	for reason := range strings.SplitSeq(reasons, ",") {
 		if !slices.Contains([]string{
 			"allowPrivilegeEscalation != false", "unrestricted capabilities", "restricted volume types", "runAsNonRoot != true", "runAsUser=0", "seccompProfile",

@@ -96,10 +96,13 @@ func (c chunk) lineAt(number int) []rune {
 	return []rune(lines[number-1])
 }
 
+// lineNumber matches the line number in an error of kubectl's library.
+var lineNumber = regexp.MustCompile(`^line (\d+): (.*)`)
+
 // withLine corrects the line number in an error of kubectl's library.
 func (c chunk) withLine(err error) error {
 	message := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "error converting YAML to JSON: "), "yaml: ")
-	found := regexp.MustCompile(`^line (\d+): (.*)`).FindStringSubmatch(message)
+	found := lineNumber.FindStringSubmatch(message)
 	if found == nil {
 		return errors.New(message)
 	}

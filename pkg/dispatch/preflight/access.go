@@ -125,6 +125,9 @@ func (p Probe) missingVerbs(ctx context.Context, namespace string, r Right) []Pr
 	})
 }
 
+// unfitForName matches what a name of a Role cannot have.
+var unfitForName = regexp.MustCompile(`[^a-z0-9.-]+`)
+
 // grant returns the commands that grant a right to a user.
 func (p Probe) grant(namespace, user string, r Right) command.Prose {
 	if user == "" {
@@ -136,8 +139,7 @@ func (p Probe) grant(namespace, user string, r Right) command.Prose {
 	}
 	// Each user and resource has its own Role, so that the commands for several users and of
 	// several runs do not conflict.
-	unfit := regexp.MustCompile(`[^a-z0-9.-]+`)
-	name := "jobs-managedby-" + strings.ReplaceAll(r.What.Resource, "/", "-") + "-" + unfit.ReplaceAllString(strings.ToLower(user), "-")
+	name := "jobs-managedby-" + strings.ReplaceAll(r.What.Resource, "/", "-") + "-" + unfitForName.ReplaceAllString(strings.ToLower(user), "-")
 	resource, subresource, hasSubresource := strings.Cut(r.What.Resource, "/")
 	if r.What.Group != "" {
 		resource += "." + r.What.Group

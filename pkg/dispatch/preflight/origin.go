@@ -144,6 +144,9 @@ func (c *check) remedyForDropped() command.Prose {
 	return "ask an administrator to install a version of the API there that has the field"
 }
 
+// unknownField matches a field that the API server does not know, or that a manifest has twice.
+var unknownField = regexp.MustCompile(`(?:unknown|duplicate) field "([^"]+)"`)
+
 // unknownFields returns the fields that a strict server rejected; nil for another error
 // (apimachinery: pkg/runtime/error.go, strictDecodingError).
 func unknownFields(err error) []string {
@@ -151,7 +154,7 @@ func unknownFields(err error) []string {
 		return nil
 	}
 	var fields []string
-	for _, m := range regexp.MustCompile(`(?:unknown|duplicate) field "([^"]+)"`).FindAllStringSubmatch(err.Error(), -1) {
+	for _, m := range unknownField.FindAllStringSubmatch(err.Error(), -1) {
 		fields = append(fields, m[1])
 	}
 	return fields

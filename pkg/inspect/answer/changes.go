@@ -26,6 +26,9 @@ func (q *Question) nameChanges() {
 	}
 }
 
+// containerField matches the path of a field of a container.
+var containerField = regexp.MustCompile(`^spec\.template\.spec\.(?:initC|c)ontainers\[([^\]]+)\]\.(.+)$`)
+
 // changeOf describes the first difference of the spec of a mirror that a finding mentions: "the image of
 // container main in its mirror (a:1 → a:2)", "" if nothing differs.
 func (q *Question) changeOf(f *inspect.Finding) string {
@@ -37,7 +40,7 @@ func (q *Question) changeOf(f *inspect.Finding) string {
 	}
 	d := changes[0]
 	field := d.Field
-	if part := regexp.MustCompile(`^spec\.template\.spec\.(?:initC|c)ontainers\[([^\]]+)\]\.(.+)$`).FindStringSubmatch(field); part != nil {
+	if part := containerField.FindStringSubmatch(field); part != nil {
 		field = fmt.Sprintf("the %s of container %s", part[2], part[1])
 	}
 	text := field + " in its mirror"

@@ -96,20 +96,20 @@ func undispatchedFor(v *view.View, b brokenWorker) []*inspect.Job {
 	return jobs
 }
 
-// kindPattern matches the kind that a worker does not serve, in a message of
+// unservedKind matches the kind that a worker does not serve, in a message of
 // the manager.
-const kindPattern = `no matches for kind "([^"]+)" in version "([^"]+)"`
+var unservedKind = regexp.MustCompile(`no matches for kind "([^"]+)" in version "([^"]+)"`)
 
-// missingPattern matches the resource that is missing, in a message of the
+// missingResource matches the resource that is missing, in a message of the
 // API server itself.
-const missingPattern = `could not find the requested resource \(\w+ ([\w.-]+)\)`
+var missingResource = regexp.MustCompile(`could not find the requested resource \(\w+ ([\w.-]+)\)`)
 
 // missingKind names the kind that a worker does not serve.
 func missingKind(b brokenWorker) string {
-	if m := regexp.MustCompile(kindPattern).FindStringSubmatch(b.active.Message); m != nil {
+	if m := unservedKind.FindStringSubmatch(b.active.Message); m != nil {
 		return fmt.Sprintf("kind %s (%s)", m[1], m[2])
 	}
-	if m := regexp.MustCompile(missingPattern).FindStringSubmatch(b.active.Message); m != nil {
+	if m := missingResource.FindStringSubmatch(b.active.Message); m != nil {
 		return m[1]
 	}
 	return "the kind that the message names"

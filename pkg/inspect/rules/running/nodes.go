@@ -108,12 +108,15 @@ func requirement(v *view.View, mirror *inspect.Job, labels []string) (require st
 	return "flavors " + inspect.And(names) + " require", edit
 }
 
+// affinityMismatch matches how many nodes do not match the selector of a Pod, in a message of the scheduler.
+var affinityMismatch = regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity/selector`)
+
 // flavorLabels returns the labels that the flavors of a Job require, if the lack of them may be why the
 // scheduler finds no node: none if a node has them, or if the Job itself has a node selector, or if its origin is
 // unknown. isMissing is whether the lack is the only reason: the nodes were read, and the Job excludes none.
 // Kueue adds the labels to the node selector of the mirror (kueue: pkg/podset/podset.go).
 func (b *obstacle) flavorLabels(v *view.View, origin, mirror *inspect.Job) (labels []string, isMissing bool) {
-	found := regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity/selector`).FindStringSubmatch(b.message)
+	found := affinityMismatch.FindStringSubmatch(b.message)
 	if len(found) == 0 || found[1] != found[2] || origin == nil || origin.NodeSelector != "" || mirror.NodeSelector == "" {
 		return nil, false
 	}
@@ -142,10 +145,13 @@ func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {
 	return command.Say("%s; or %s", uncordon(v, mirror.Context), change)
 }
 
+// volumeTrouble matches what the scheduler says about PersistentVolumeClaims and their volumes.
+var volumeTrouble = regexp.MustCompile(`(?i)persistent ?volume|pvc\(s\)|volume node affinity|no available volume zone`)
+
 // isAboutVolumes reports whether the scheduler excluded nodes because of PersistentVolumeClaims or their
 // volumes (kubernetes: pkg/scheduler/framework/plugins, volumebinding and volumezone).
 func isAboutVolumes(message string) bool {
-	return regexp.MustCompile(`(?i)persistent ?volume|pvc\(s\)|volume node affinity|no available volume zone`).MatchString(message)
+	return volumeTrouble.MatchString(message)
 }
 
 // uncordon returns how to make the cordoned nodes of a cluster schedulable again.
@@ -157,10 +163,13 @@ func uncordon(v *view.View, context string) command.Prose {
 		command.Kubectl(context, "", "get", "nodes", "--field-selector", "spec.unschedulable=true"), command.Uncordon(context, "NODE"))
 }
 
+// cordonedCount matches how many nodes are cordoned, in a message of the scheduler.
+var cordonedCount = regexp.MustCompile(`^0/(\d+) nodes are available: (?:.*, )?(\d+) node\(s\) were unschedulable`)
+
 // cordonedIn returns how many of all nodes are cordoned according to the scheduler, "" if none is
 // (kubernetes: pkg/scheduler/framework/plugins/nodeunschedulable).
 func cordonedIn(message string) (cordoned, all string) {
-	found := regexp.MustCompile(`^0/(\d+) nodes are available: (?:.*, )?(\d+) node\(s\) were unschedulable`).FindStringSubmatch(message)
+	found := cordonedCount.FindStringSubmatch(message)
 	if found == nil {
 		return "", ""
 	}

@@ -196,6 +196,12 @@ func isOfImage(reason string) bool {
 	return false
 }
 
+// missingImage matches what a registry says about an image that does not exist.
+var missingImage = regexp.MustCompile(`(?i)not ?found|manifest unknown`)
+
+// deniedImage matches what a registry says about an image that the user may not read.
+var deniedImage = regexp.MustCompile(`(?i)denied|authoriz|authenticat`)
+
 // changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. Their template
 // is immutable. otherwise is what may help if the image exists.
 func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
@@ -204,8 +210,8 @@ func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) com
 		correct = "correct the image in its origin"
 	}
 	change := command.Say("%s, %s", correct, createAgain(origin))
-	isMissing := b.reason == "InvalidImageName" || regexp.MustCompile(`(?i)not ?found|manifest unknown`).MatchString(b.message)
-	if isMissing && !regexp.MustCompile(`(?i)denied|authoriz|authenticat`).MatchString(b.message) {
+	isMissing := b.reason == "InvalidImageName" || missingImage.MatchString(b.message)
+	if isMissing && !deniedImage.MatchString(b.message) {
 		return change
 	}
 	return command.Say("%s; or %s", otherwise, change)
@@ -224,14 +230,20 @@ func kindNames() map[string]string {
 	}
 }
 
+// missingObject matches an object that a Pod needs and that does not exist.
+var missingObject = regexp.MustCompile(`(?i)\b(serviceaccount|secret|configmap|persistentvolumeclaim|runtimeclass) "([^"]+)" not found`)
+
+// missingPriority matches a PriorityClass that does not exist.
+var missingPriority = regexp.MustCompile(`\bno (PriorityClass) with name (\S+) was found`)
+
 // missingIn returns the object that a message reports as missing, "" if there
 // is none. Anyone can write the message, in an Event, or the name, in a Pod
 // template, so names that are invalid are ignored.
 func missingIn(message string) (kind, name string) {
-	found := regexp.MustCompile(`(?i)\b(serviceaccount|secret|configmap|persistentvolumeclaim|runtimeclass) "([^"]+)" not found`).FindStringSubmatch(message)
+	found := missingObject.FindStringSubmatch(message)
 	if found == nil {
 		// kubernetes: plugin/pkg/admission/priority.
-		found = regexp.MustCompile(`\bno (PriorityClass) with name (\S+) was found`).FindStringSubmatch(message)
+		found = missingPriority.FindStringSubmatch(message)
 	}
 	if len(found) == 0 || !view.IsName(found[2]) {
 		return "", ""
@@ -239,18 +251,24 @@ func missingIn(message string) (kind, name string) {
 	return strings.ToLower(found[1]), found[2]
 }
 
+// unusableClaim matches the PersistentVolumeClaim with which no node helps, in a message of the scheduler.
+var unusableClaim = regexp.MustCompile(`^0/\d+ nodes are available: persistentvolumeclaim "([^"]+)"`)
+
 // claimIn returns the PersistentVolumeClaim of which the scheduler says that no node helps, "" if it
 // names none: the claim is being deleted, or is bound to a volume that does not exist.
 func claimIn(message string) string {
-	found := regexp.MustCompile(`^0/\d+ nodes are available: persistentvolumeclaim "([^"]+)"`).FindStringSubmatch(message)
+	found := unusableClaim.FindStringSubmatch(message)
 	if len(found) == 0 || !view.IsName(found[1]) {
 		return ""
 	}
 	return found[1]
 }
 
+// podName matches the name of a Pod in a message.
+var podName = regexp.MustCompile(`pods? "[^"]*" `)
+
 // withoutPod returns a message without the name of its Pod, so that messages
 // with one cause are equal.
 func withoutPod(message string) string {
-	return regexp.MustCompile(`pods? "[^"]*" `).ReplaceAllString(message, "")
+	return podName.ReplaceAllString(message, "")
 }

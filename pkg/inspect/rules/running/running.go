@@ -76,10 +76,13 @@ func retriedAt(s view.Submission) time.Time {
 	return s.Check.LastTransitionTime.Time
 }
 
+// retriedWorker matches the MultiKueueCluster that MultiKueue took a Job back from.
+var retriedWorker = regexp.MustCompile(`worker cluster:? "([^"]+)"`)
+
 // retriedBy returns the MultiKueueCluster that MultiKueue took the Job back
 // from, and the context that reaches it. They are "" if unknown.
 func retriedBy(v *view.View, s view.Submission) (cluster, context string) {
-	found := regexp.MustCompile(`worker cluster:? "([^"]+)"`).FindStringSubmatch(lastRetry(s))
+	found := retriedWorker.FindStringSubmatch(lastRetry(s))
 	if found == nil {
 		return "", ""
 	}
