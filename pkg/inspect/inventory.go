@@ -28,12 +28,12 @@ type Inventory struct {
 	Pairs     *Pairs
 
 	// contexts caches the results of ContextOf, and offered those of byOffers, by the manager's
-	// context. workers caches those of workerContexts, origins those of originsOf, and submitted the
+	// context. workers caches those of workerContexts, origins those of OriginNames, and submitted the
 	// names of MultiKueue's origins. as maps contexts to the context into whose Facts theirs were merged.
 	contexts  map[clusterName]string
 	offered   map[string]*matcher
 	workers   map[string]sets.Set[string]
-	origins   map[string]sets.Set[string]
+	origins   map[string]OriginNames
 	submitted sets.Set[ObjectName]
 	as        map[string]string
 }
@@ -58,7 +58,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	v := &Inventory{
 		Now: now, Clusters: clusters, Addresses: addresses, Pairs: PairUp(jobs),
 		contexts: map[clusterName]string{}, offered: map[string]*matcher{}, workers: map[string]sets.Set[string]{},
-		origins: map[string]sets.Set[string]{}, as: as,
+		origins: map[string]OriginNames{}, as: as,
 	}
 	for i := range v.Pairs.Pairs {
 		v.adoptByWorkload(&v.Pairs.Pairs[i])

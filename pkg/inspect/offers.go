@@ -44,7 +44,6 @@ func (v *Inventory) AddOffers(manager *Facts, offers []Offer) {
 	clear(v.contexts)
 	clear(v.offered)
 	clear(v.workers)
-	clear(v.origins)
 }
 
 // offersOf returns the offers of a manager of which a copy was found.

@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -81,49 +82,10 @@ func (v *Inventory) isSubmitted(name ObjectName) bool {
 	return v.submitted.Has(name)
 }
 
-// usesOrigin reports whether a manager labels its mirrors with this multiKueue.origin: one of its
-// mirrors or Workloads on workers has it. If none was found, it may use the default.
+// usesOrigin reports whether a manager labels its mirrors with this multiKueue.origin.
 func (v *Inventory) usesOrigin(manager *Facts, origin string) bool {
-	used, known := v.origins[manager.Context]
-	if !known {
-		used = v.originsOf(manager)
-		v.origins[manager.Context] = used
-	}
-	return used.Has(origin) || used.Len() == 0 && origin == kueue.DefaultOrigin
-}
-
-// originsOf returns the values of multiKueue.origin with which a manager has labeled mirrors, and
-// Workloads on workers. They differ if the value was changed.
-func (v *Inventory) originsOf(manager *Facts) sets.Set[string] {
-	used := sets.New[string]()
-	for _, p := range v.Pairs.Pairs {
-		for _, m := range p.Mirrors {
-			if p.Origin.Context == manager.Context && m.Is(ByMultiKueue) {
-				used.Insert(m.Job.MultiKueueOrigin())
-			}
-		}
-	}
-	if manager.Kueue == nil {
-		return used
-	}
-	return used.Union(v.originsOfCopies(manager))
-}
-
-// originsOfCopies returns the values with which a manager has labeled Workloads on workers.
-func (v *Inventory) originsOfCopies(manager *Facts) sets.Set[string] {
-	used := sets.New[string]()
-	for _, f := range v.Clusters {
-		if f == manager || f.Err != nil || f.Kueue == nil || !v.dispatchesTo(manager, f.Context) {
-			continue
-		}
-		for _, copied := range f.Kueue.Workloads {
-			w := manager.Workload(copied.Namespace, copied.Name)
-			if origin := copied.Labels[delegation.MultiKueueOriginLabel]; origin != "" && w != nil && w.Labels[delegation.MultiKueueOriginLabel] == "" {
-				used.Insert(origin)
-			}
-		}
-	}
-	return used
+	may, _ := v.OriginNames(manager).MayLabel(origin)
+	return may
 }
 
 // dispatchesTo reports whether a manager certainly dispatches to a context, or has done so.
@@ -168,4 +130,90 @@ func (v *Inventory) uncheckedOrigins(reason string, isUnknown func(*Job) bool) [
 		what = fmt.Sprintf("origin of 1 mirror (%s)", kind)
 	}
 	return []Unchecked{{What: what, Contexts: []string{}, Reason: reason}}
+}
+
+// OriginNames are the values of multiKueue.origin with which a management cluster has labeled mirrors, and
+// Workloads on workers, each with the period of its use. There are several if the value was changed.
+type OriginNames map[string]UsePeriod
+
+// UsePeriod is when a name was used first and last.
+type UsePeriod struct{ First, Last time.Time }
+
+// use records that a name was used.
+func (n OriginNames) use(name string, created time.Time) {
+	p, known := n[name]
+	if !known || created.Before(p.First) {
+		p.First = created
+	}
+	if created.After(p.Last) {
+		p.Last = created
+	}
+	n[name] = p
+}
+
+// Current returns the name that the management cluster uses at present, "" if
+// unknown. Times are whole seconds, so two names may have been used last.
+func (n OriginNames) Current() string {
+	newest, isOnly := "", true
+	for name, p := range n {
+		switch {
+		case newest == "" || p.Last.After(n[newest].Last):
+			newest, isOnly = name, true
+		case p.Last.Equal(n[newest].Last):
+			isOnly = false
+		}
+	}
+	if !isOnly {
+		return ""
+	}
+	return newest
+}
+
+// IsCurrent reports whether the management cluster uses a name at present. It is
+// true if that is unknown.
+func (n OriginNames) IsCurrent(name string) bool {
+	now := n.Current()
+	return now == "" || now == name
+}
+
+// MayLabel reports whether the management cluster labels objects with a name. If
+// none of its objects was found, may is true only for the default name, and
+// not certain: another management cluster that we have no context for may
+// dispatch to the same worker.
+func (n OriginNames) MayLabel(name string) (may, certain bool) {
+	if len(n) == 0 {
+		return name == kueue.DefaultOrigin, false
+	}
+	_, may = n[name]
+	return may, true
+}
+
+// OriginNames returns the names with which a manager has labeled current mirrors and, because mirrors
+// are created late or never, the copies of its Workloads. Callers must not change the result.
+func (v *Inventory) OriginNames(manager *Facts) OriginNames {
+	names, known := v.origins[manager.Context]
+	if known {
+		return names
+	}
+	names = OriginNames{}
+	for _, p := range v.Pairs.Pairs {
+		for _, m := range p.Mirrors {
+			if p.Origin.Context == manager.Context && m.Is(ByMultiKueue) {
+				names.use(m.Job.MultiKueueOrigin(), m.Job.CreationTimestamp.Time)
+			}
+		}
+	}
+	if manager.Kueue != nil {
+		for _, w := range manager.Kueue.Workloads {
+			if w.Labels[delegation.MultiKueueOriginLabel] != "" {
+				// It is a copy itself.
+				continue
+			}
+			for _, copied := range v.copiesOf(manager, w) {
+				names.use(copied.Labels[delegation.MultiKueueOriginLabel], copied.CreationTimestamp.Time)
+			}
+		}
+	}
+	v.origins[manager.Context] = names
+	return names
 }

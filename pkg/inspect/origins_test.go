@@ -3,6 +3,7 @@ package inspect
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -110,4 +111,37 @@ func TestOrphansOfDispatch(t *testing.T) {
 			assert.Equal(t, v.LacksOrigin(mirror), tt.isOrphan)
 		})
 	}
+}
+
+// TestCurrentOriginName checks that two names that were used last in the same second leave it open which
+// one is current, however often it is asked.
+func TestCurrentOriginName(t *testing.T) {
+	at := time.Unix(100, 0)
+	n := OriginNames{}
+	assert.Assert(t, n.IsCurrent("a"))
+	n.use("a", at)
+	n.use("b", at)
+	for range 20 {
+		assert.Equal(t, n.Current(), "")
+		assert.Assert(t, n.IsCurrent("a") && n.IsCurrent("b"))
+	}
+	n.use("b", at.Add(time.Second))
+	assert.Equal(t, n.Current(), "b")
+	assert.Assert(t, !n.IsCurrent("a"))
+}
+
+// TestOriginNamesOfUnlocatedWorkers checks that the copy of a Workload shows the name that its manager uses, wherever
+// it is: which context reaches which worker may be found out later.
+func TestOriginNamesOfUnlocatedWorkers(t *testing.T) {
+	origin := object("m", "ns", "train", managedBy(delegation.MultiKueue), uid("new"))
+	older := object("w", "ns", "train", marked(delegation.Marks{MultiKueueOrigin: "team", Prebuilt: prebuilt("train", "old")}))
+	workload := func(labels map[string]string) *KueueFacts {
+		return &KueueFacts{Workloads: []*kueue.Workload{{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "job-eval-1234", Labels: labels}}}}
+	}
+	manager := &Facts{Context: "m", Jobs: []*Job{origin}, Kueue: workload(nil)}
+	worker := &Facts{Context: "w", Jobs: []*Job{older}, Kueue: workload(map[string]string{delegation.MultiKueueOriginLabel: "team"})}
+	v := NewInventory(time.Now(), []*Facts{manager, worker}, nil)
+	assert.DeepEqual(t, pairsText(v.Pairs), []string{"m/train: w/train multikueue old"})
+	may, certain := v.OriginNames(manager).MayLabel("team")
+	assert.Assert(t, may && certain)
 }

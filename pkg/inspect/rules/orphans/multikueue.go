@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -24,8 +25,8 @@ type dispatcher struct {
 	workers sets.Set[string]
 	// hasRun are the contexts on which it has mirrors.
 	hasRun sets.Set[string]
-	// marks are the marks of the objects that it is known to have created.
-	marks marks
+	// names are the names with which it has labeled objects.
+	names inspect.OriginNames
 }
 
 // at returns the MultiKueueClusters that a context certainly reaches.
@@ -58,7 +59,7 @@ func newMultiKueue(v *view.View) *multiKueue {
 		if len(clusters) == 0 && !v.Dispatches(f) {
 			continue
 		}
-		d := &dispatcher{Facts: f, contexts: map[string]string{}, isWhole: ok, workers: sets.New[string](), hasRun: sets.New[string](), marks: marksOf(v, f.Context)}
+		d := &dispatcher{Facts: f, contexts: map[string]string{}, isWhole: ok, workers: sets.New[string](), hasRun: sets.New[string](), names: v.OriginNames(f)}
 		for _, c := range clusters {
 			d.contexts[c.Name] = ""
 			context := v.ContextOf(f, c.Name)
@@ -74,9 +75,6 @@ func newMultiKueue(v *view.View) *multiKueue {
 	}
 	for d, x := range e.mirrors() {
 		d.hasRun.Insert(x.mirror.Context)
-	}
-	if slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return len(d.marks) == 0 }) {
-		e.seeCopies()
 	}
 	e.hasUnread = slices.ContainsFunc(v.UnreadContexts(), func(context string) bool {
 		return !slices.ContainsFunc(e.dispatchers, func(d *dispatcher) bool { return d.workers.Has(context) })
@@ -164,4 +162,14 @@ func (e *multiKueue) originalOf(worker *inspect.Facts, namespace, name string) (
 // MultiKueueCluster that points to a context.
 func (d *dispatcher) isCutOff(context string) bool {
 	return d.isWhole && len(d.at(context)) == 0
+}
+
+// original returns the Workload on a manager of which a Workload on a worker
+// is the copy. It returns nil if there is none, or if it is a copy itself.
+func original(v *view.View, manager, worker *inspect.Facts, namespace, name string) *kueue.Workload {
+	w, _ := v.Workload(manager, namespace, name)
+	if manager == worker || w == nil || w.Labels[delegation.MultiKueueOriginLabel] != "" {
+		return nil
+	}
+	return w
 }

@@ -18,21 +18,12 @@ func olderIncarnation() view.Rule {
 		Code: "JM063", Severity: inspect.Error,
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartWorkloads},
 		Detect: func(v *view.View) {
-			known := map[string]marks{}
 			for _, p := range v.Pairs() {
 				for _, m := range p.Mirrors {
 					if m.Current || m.Relation != inspect.ByMultiKueue || m.Job.DeletedAt != nil || p.Origin.DeletedAt != nil {
 						continue
 					}
-					of := known[p.Origin.Context]
-					if of == nil {
-						of = marksOf(v, p.Origin.Context)
-						for _, f := range v.Clusters() {
-							of.addCopies(v, factsOf(v, p.Origin), f)
-						}
-						known[p.Origin.Context] = of
-					}
-					_, certain := of.mayCreate(m.Job.Marks.MultiKueueOrigin)
+					_, certain := v.OriginNames(factsOf(v, p.Origin)).MayLabel(m.Job.Marks.MultiKueueOrigin)
 					reportOlder(v, p.Origin, m.Job, certain)
 				}
 			}

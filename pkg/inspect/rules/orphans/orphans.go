@@ -48,7 +48,7 @@ func originGone() view.Rule {
 // covers reports whether the garbage collection of a management cluster
 // covers a stray: it still reaches the worker and uses the mark of the stray.
 func (d *dispatcher) covers(s stray) bool {
-	return !d.isCutOff(s.worker.Context) && d.marks.isCurrent(s.origin)
+	return !d.isCutOff(s.worker.Context) && d.names.IsCurrent(s.origin)
 }
 
 // describeStray returns the sighting of a stray whose origin was deleted.
@@ -142,7 +142,7 @@ func (s *stray) delete() command.Prose {
 // deletes. If it is not certain that the
 // management cluster created it, the user must check that first.
 func (d *dispatcher) deletion(s *stray, when string) command.Prose {
-	if _, certain := d.marks.mayCreate(s.origin); certain {
+	if _, certain := d.names.MayLabel(s.origin); certain {
 		return command.Say("delete it%s: %s", when, s.delete())
 	}
 	return command.Say("delete it%s, %s: %s", when, unlessUsed(s.worker.Context, s.origin), s.delete())

@@ -27,7 +27,7 @@ func renamedOrigin() view.Rule {
 			for d, s := range e.withoutOrigin(e.strays()) {
 				// A mirror that is younger than the new name was created by
 				// another management cluster.
-				if s.job.CreationTimestamp.Time.Before(d.marks[d.marks.current()].first) {
+				if s.job.CreationTimestamp.Time.Before(d.names[d.names.Current()].First) {
 					reportOldName(v, d, s.job)
 				}
 			}
@@ -38,17 +38,17 @@ func renamedOrigin() view.Rule {
 // reportOldName reports a mirror with an older name than its management
 // cluster uses at present.
 func reportOldName(v *view.View, d *dispatcher, mirror *inspect.Job, origins ...*inspect.Job) {
-	old, now := mirror.Marks.MultiKueueOrigin, d.marks.current()
-	if old == now || d.marks[old].last.IsZero() || !d.marks[old].last.Before(d.marks[now].first) {
+	old, now := mirror.Marks.MultiKueueOrigin, d.names.Current()
+	if old == now || d.names[old].Last.IsZero() || !d.names[old].Last.Before(d.names[now].First) {
 		return
 	}
 	v.Report(view.Sighting{
-		Object: view.Of(mirror), Since: view.Latest(d.marks[now].first, view.TimeOf(mirror.FinishedTime)), Jobs: append(origins, mirror),
+		Object: view.Of(mirror), Since: view.Latest(d.names[now].First, view.TimeOf(mirror.FinishedTime)), Jobs: append(origins, mirror),
 		Cause:   "renamed " + d.Context + " " + old + " " + mirror.Kind,
 		Message: fmt.Sprintf("multiKueue.origin of %s is now %s: MultiKueue ignores mirrors labeled %s", d.Context, now, old),
 		Evidence: []string{
 			fmt.Sprintf("%s: label %s of %s is %s since %s", mirror.Context, delegation.MultiKueueOriginLabel, view.Of(mirror).String(), old, quote.Time(mirror.CreationTimestamp)),
-			fmt.Sprintf("%s: the mirrors that it created since %s are labeled %s", d.Context, quote.MaybeTime(d.marks[now].first), now),
+			fmt.Sprintf("%s: the mirrors that it created since %s are labeled %s", d.Context, quote.MaybeTime(d.names[now].First), now),
 		},
 		// Do not delete by label: another cluster may use the old name, and be
 		// the reason for the new one.
@@ -65,9 +65,6 @@ func sharedOrigin() view.Rule {
 		},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
-			if len(e.dispatchers) > 1 {
-				e.seeCopies()
-			}
 			for i, a := range e.dispatchers {
 				for _, b := range e.dispatchers[i+1:] {
 					e.reportShared(a, b)
@@ -77,22 +74,11 @@ func sharedOrigin() view.Rule {
 	}
 }
 
-// seeCopies adds the marks of copies to the marks of mirrors.
-func (e *multiKueue) seeCopies() {
-	for _, d := range e.dispatchers {
-		for _, f := range e.Clusters() {
-			if d.workers.Has(f.Context) {
-				d.marks.addCopies(e.View, d.Facts, f)
-			}
-		}
-	}
-}
-
 // reportShared reports two management clusters that share a worker and use
 // the same name.
 func (e *multiKueue) reportShared(a, b *dispatcher) {
-	name := a.marks.current()
-	if name == "" || name != b.marks.current() || a.Context == b.Context {
+	name := a.names.Current()
+	if name == "" || name != b.names.Current() || a.Context == b.Context {
 		return
 	}
 	for _, f := range e.Clusters() {
@@ -112,7 +98,7 @@ func (e *multiKueue) reportShared(a, b *dispatcher) {
 			Remedy: command.Say("set multiKueue.origin in Kueue's configuration on %s to a name of its own: %s", b.Context, advice.ReconfigureKueue(e.View, b.Context)),
 		}
 		if c, _ := e.MultiKueueCluster(b.Facts, alsoThere[0]); c != nil {
-			s.Since = view.Latest(c.CreationTimestamp.Time, a.marks[name].first, b.marks[name].first)
+			s.Since = view.Latest(c.CreationTimestamp.Time, a.names[name].First, b.names[name].First)
 		}
 		for _, p := range e.Pairs() {
 			isOfThem := p.Origin.Context == a.Context || p.Origin.Context == b.Context

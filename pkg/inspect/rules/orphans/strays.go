@@ -86,7 +86,7 @@ func (s *stray) since() time.Time {
 // if unknown.
 func (e *multiKueue) creatorOf(s stray) *dispatcher {
 	for _, d := range e.dispatchers {
-		isItsMark, _ := d.marks.mayCreate(s.origin)
+		isItsMark, _ := d.names.MayLabel(s.origin)
 		dispatchesThere := d.workers.Has(s.worker.Context) || d.hasRun.Has(s.worker.Context)
 		if d.Facts != s.worker && dispatchesThere && isItsMark {
 			return d

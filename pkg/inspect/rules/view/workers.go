@@ -232,3 +232,9 @@ func (v *View) SameClusterEvidence(manager *inspect.Facts, a, b string) string {
 	}
 	return ""
 }
+
+// OriginNames returns the names with which a manager has labeled mirrors and copies of its Workloads.
+func (v *View) OriginNames(manager *inspect.Facts) inspect.OriginNames {
+	v.Reads(inspect.PartJobs, inspect.PartWorkloads)
+	return v.inventory.OriginNames(manager)
+}
