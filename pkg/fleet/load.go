@@ -43,7 +43,7 @@ type Selection struct {
 	// All selects every context, and ignores Patterns.
 	All bool
 	// Behind, if set, is a context that comes first, followed by those of Patterns in the order
-	// of SelectInOrder.
+	// of selectInOrder.
 	Behind string
 }
 
@@ -124,7 +124,7 @@ func (s Selection) pickBehind(names []string) ([]string, error) {
 	if !slices.Contains(names, s.Behind) {
 		return nil, &UnknownContextError{Pattern: s.Behind, Nearest: Nearest(s.Behind, names), Available: names}
 	}
-	selected, err := SelectInOrder(s.Patterns, names)
+	selected, err := selectInOrder(s.Patterns, names)
 	if err != nil {
 		return nil, err
 	}

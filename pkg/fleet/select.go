@@ -124,8 +124,8 @@ func Select(patterns, available []string) ([]string, error) {
 	return selected, nil
 }
 
-// SelectInOrder is Select with the result in the order of the patterns.
-func SelectInOrder(patterns, available []string) ([]string, error) {
+// selectInOrder is Select with the result in the order of the patterns.
+func selectInOrder(patterns, available []string) ([]string, error) {
 	all, err := split(patterns, available)
 	if err != nil {
 		return nil, err

@@ -121,8 +121,8 @@ func (c *Capacity) with(o *Capacity) *Capacity {
 	return &one
 }
 
-// KnownTopologies returns what was read about the topologies of the cluster.
-func (c *Capacity) KnownTopologies() kueue.Topologies {
+// knownTopologies returns what was read about the topologies of the cluster.
+func (c *Capacity) knownTopologies() kueue.Topologies {
 	if c == nil {
 		return kueue.Topologies{}
 	}
@@ -151,7 +151,7 @@ func (v *Inventory) Flavors() []kueue.FlavorOn {
 // FixTarget returns the target of fixes on the cluster, without Workload and queues. flavors are those
 // of all clusters.
 func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
-	return kueue.FixTarget{Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.KnownTopologies(), Flavors: flavors}
+	return kueue.FixTarget{Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.knownTopologies(), Flavors: flavors}
 }
 
 // LimitsOf returns the LimitRanges of a namespace, as far as they were read.

@@ -13,15 +13,17 @@ import (
 
 // TestKnownTopologies checks that Topologies count as read only if they were requested and listed.
 func TestKnownTopologies(t *testing.T) {
-	var unread *inspect.Capacity
-	assert.Assert(t, !unread.KnownTopologies().IsRead)
+	known := func(c *inspect.Capacity) kueue.Topologies {
+		return (&inspect.Facts{Kueue: &inspect.KueueFacts{Capacity: c}}).FixTarget(nil).Topologies
+	}
+	assert.Assert(t, !known(nil).IsRead)
 	c := &inspect.Capacity{Gaps: map[inspect.Part]error{}, Flavors: []*kueue.ResourceFlavor{{}}}
-	assert.Assert(t, !c.KnownTopologies().IsRead)
-	assert.Equal(t, len(c.KnownTopologies().Flavors), 1)
+	assert.Assert(t, !known(c).IsRead)
+	assert.Equal(t, len(known(c).Flavors), 1)
 	c.Topologies = []*kueue.Topology{}
-	assert.Assert(t, c.KnownTopologies().IsRead)
+	assert.Assert(t, known(c).IsRead)
 	c.AddGap(inspect.PartTopologies, errors.New("forbidden"))
-	assert.Assert(t, !c.KnownTopologies().IsRead)
+	assert.Assert(t, !known(c).IsRead)
 }
 
 // TestBlockersBeyondTheNamespace checks that a Workload of another namespace explains why Kueue

@@ -59,8 +59,8 @@ const (
 	latencyWindow = 10 * time.Minute
 )
 
-// NewRecord returns a Record of actions in any order.
-func NewRecord(actions []Action) *Record {
+// newRecord returns a Record of actions in any order.
+func newRecord(actions []Action) *Record {
 	r := &Record{Actions: slices.Clone(actions)}
 	slices.SortStableFunc(r.Actions, func(a, b Action) int { return a.At.Compare(b.At) })
 	return r

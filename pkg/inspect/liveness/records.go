@@ -33,7 +33,7 @@ func (r *Records) RecordOf(a Actor) *Record {
 		})
 		r.byRole[a.Role] = map[Actor]*Record{}
 		for actor, observed := range actions {
-			r.byRole[a.Role][actor] = NewRecord(observed)
+			r.byRole[a.Role][actor] = newRecord(observed)
 		}
 	}
 	return r.byRole[a.Role][a]
