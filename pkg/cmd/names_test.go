@@ -25,7 +25,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestNoHeaders: --no-headers removes the headers of all tables of an answer.
+// TestNoHeaders: --no-headers removes the headers of all tables of an answer, and those of its sections.
 func TestNoHeaders(t *testing.T) {
 	manifest := manifestOf(t, "small", 1, "1", "")
 	for _, args := range [][]string{
@@ -34,7 +34,7 @@ func TestNoHeaders(t *testing.T) {
 		{"trace", "-f", manifest, "--from", quotaFleet},
 		{"trace", "-A", "--from", exampleFleet},
 	} {
-		isHeader := regexp.MustCompile(`(?m)^(CONTEXT|CLUSTER|TIME|NAMESPACE|FIELD) .*$`)
+		isHeader := regexp.MustCompile(`(?m)^((CONTEXT|CLUSTER|TIME|NAMESPACE|FIELD) .*|Findings|Events|Last events .*|Differences .*|Flavors tried)$`)
 		out, _, _ := run(t, args...)
 		assert.Assert(t, isHeader.MatchString(out), out)
 		out, _, _ = run(t, append(args, "--no-headers")...)

@@ -165,7 +165,7 @@ func traceFindingLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 			items[i].Remedy = ""
 		}
 	}
-	lines := append([]string{"", palette{o.Color}.bold("Findings")}, findingLines(items, o)...)
+	lines := append(sectionLines("Findings", o), findingLines(items, o)...)
 	for lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
 	}
@@ -196,14 +196,21 @@ func absentIfEmpty(text string) string {
 	return Safe(text)
 }
 
-// titled lays out a table, with a blank line and a heading before it.
+// titled lays out the table of a section, with its heading.
 func titled(heading string, t *table, o TableOptions) ([]string, error) {
-	p := palette{o.Color}
-	rows, err := t.styledRows(o, p.dim)
+	rows, err := t.styledRows(o, palette{o.Color}.dim)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat([]string{"", p.bold(heading)}, rows, t.leftOut(o)), nil
+	return slices.Concat(sectionLines(heading, o), rows, t.leftOut(o)), nil
+}
+
+// sectionLines returns a blank line and the heading of a section, which is a title like those of columns.
+func sectionLines(heading string, o TableOptions) []string {
+	if o.NoHeaders {
+		return []string{""}
+	}
+	return []string{"", palette{o.Color}.bold(heading)}
 }
 
 const differencesTitle = "Differences between origin and mirror"
