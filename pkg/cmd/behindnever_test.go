@@ -37,6 +37,8 @@ func TestBehindAndFitsNowhere(t *testing.T) {
 			assert.Equal(t, len(found), 1, "%s%s", checked, errOut)
 			assert.Assert(t, strings.HasPrefix(found[0], "JM029 ") && strings.Contains(found[0], tt.message) && strings.Contains(found[0], tt.fix), checked)
 			assert.Assert(t, !strings.Contains(checked, "JM114"), checked)
+			young, _, _ := run(t, "check", "-A", "--from", dir)
+			assert.Assert(t, regexp.MustCompile(`JM029 +vision/finetune [^\n]*(\n [^\n]*)*; check reports it after 5m\)`).MatchString(young), young)
 			traced, _, _ := run(t, "trace", "finetune", "-n", "vision", "--from", dir)
 			assert.Equal(t, strings.Count(traced, "\nJM029  vision/finetune  the reason above"), 1, traced)
 			assert.Assert(t, !strings.Contains(traced, "JM114"), traced)

@@ -66,8 +66,8 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Find
 }
 
 // replaceBehind replaces a finding that a Job waits for a controller with the error that the Job fits on no
-// cluster, if it fits on none. A young one is no error yet. The fingerprint does not name the controller: the Job
-// may wait for one on each worker, and that is one problem.
+// cluster, if it fits on none. A young one is no error yet: it says when it becomes one. The fingerprint does not name
+// the controller: the Job may wait for one on each worker, and that is one problem.
 func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
 	if f.Code != behind || q.Trace.State != inspect.StateBlocked || !q.isAboutPair(f) {
 		return
@@ -75,7 +75,7 @@ func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
 	own := q.ofOrigin(*f)
 	own.Fingerprint = strings.Join([]string{behind, own.Context, own.Kind}, " ")
 	if *f = j.Never(own, q.Trace.Message); f.Grace > 0 {
-		f.Severity = inspect.Info
+		f.Severity, f.Young = inspect.Info, true
 	}
 }
 
