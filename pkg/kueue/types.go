@@ -177,6 +177,14 @@ type GateState struct {
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
 }
 
+// IsOpen reports whether MultiKueue has opened its gate.
+func (g *GateState) IsOpen() bool { return g.Name == MultiKueueGate && g.Position == "Open" }
+
+// HasOpenGate reports whether MultiKueue lets the Workload preempt others.
+func (w *Workload) HasOpenGate() bool {
+	return slices.ContainsFunc(w.Status.Gates, func(g GateState) bool { return g.IsOpen() })
+}
+
 // MultiKueueGate is the preemption gate that a manager opens on the copies of a Workload (kueue:
 // pkg/controller/constants, MultiKueuePreemptionGate).
 const MultiKueueGate = "kueue.x-k8s.io/multikueue"

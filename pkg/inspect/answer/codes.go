@@ -26,7 +26,7 @@ func neverRuns(f *inspect.Finding) bool {
 // isAboutWait reports whether a code is about a Job that waits for quota or for a worker.
 func isAboutWait(code string) bool {
 	return slices.Contains([]string{
-		neverQueued, "JM020", "JM021", "JM022", "JM023", "JM024", "JM025", "JM026", "JM027", "JM028", view.NeverAdmitted, "JM030", "JM031", heldOtherwise,
+		neverQueued, "JM020", "JM021", "JM022", "JM023", "JM024", "JM025", "JM026", "JM027", "JM028", view.NeverAdmitted, "JM030", "JM031", "JM033", heldOtherwise,
 	}, code)
 }
 

@@ -26,6 +26,8 @@ const (
 	RoleKueue Role = "Kueue"
 	// RoleJobController is the built-in controller of Jobs.
 	RoleJobController Role = "the Job controller"
+	// RoleTTL is the built-in controller that deletes finished Jobs after their ttlSecondsAfterFinished.
+	RoleTTL Role = "the TTL controller"
 	// RoleController is the built-in controller of another kind.
 	RoleController Role = "the controller"
 	// RoleScheduler is a scheduler of Pods.
@@ -70,12 +72,14 @@ const (
 	DutyNominate Duty = "a nomination of clusters"
 	DutyAdmit    Duty = "admission"
 	DutyCopy     Duty = "a copy of the Workload"
+	DutyGate     Duty = "an open preemption gate"
 	DutyMirror   Duty = "a mirror"
 	DutyRecord   Duty = "the record of the cluster that admitted it"
 	DutyResume   Duty = "being resumed"
 	DutySpec     Duty = "the new size on the mirror"
 	DutyStatus   Duty = "the mirror's status"
 	DutyEnd      Duty = "the mirror's last status"
+	DutyStop     Duty = "being stopped"
 	DutyRelease  Duty = "quota to be released"
 	DutyRemove   Duty = "being deleted"
 
@@ -89,8 +93,8 @@ const (
 // Duties returns all duties except DutyAny, in the order of reports.
 func Duties() []Duty {
 	return []Duty{
-		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
-		DutyRelease, DutyRemove, DutyPickUp, DutyPods, DutySchedule, DutyStart,
+		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyGate, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
+		DutyStop, DutyRelease, DutyRemove, DutyPickUp, DutyPods, DutySchedule, DutyStart,
 		DutyServe,
 	}
 }

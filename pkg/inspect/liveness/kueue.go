@@ -100,7 +100,7 @@ func (c *collector) writtenByManager(w *kueue.Workload) (written []time.Time) {
 		written = append(written, c.ToOurClock(context, target.LastTransitionTime.Time))
 	}
 	for _, gate := range w.Status.Gates {
-		if gate.Name == kueue.MultiKueueGate && gate.Position == "Open" {
+		if gate.IsOpen() {
 			written = append(written, c.ToOurClock(context, gate.LastTransitionTime.Time))
 		}
 	}
@@ -160,6 +160,11 @@ func (c *collector) addDispatch(w *kueue.Workload, state *kueue.CheckState) {
 			nominated = made
 		}
 		c.addAction(w, Action{Duty: DutyCopy, Target: worker.Context, Worker: worker.Context, Due: nominated, At: made})
+		for _, gate := range copied.Status.Gates {
+			if gate.IsOpen() {
+				c.addAction(w, Action{Duty: DutyGate, Target: worker.Context, Worker: worker.Context, At: c.toOurClock(gate.LastTransitionTime)})
+			}
+		}
 		admitted := copied.Condition(kueue.Admitted)
 		if admitted == nil || admitted.Status != metav1.ConditionTrue {
 			continue

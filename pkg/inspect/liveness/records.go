@@ -67,6 +67,8 @@ func (r *Records) collect(role Role, observe func(Actor, Action)) {
 			c.checks()
 		case RoleDispatcher, RoleOwner:
 			c.owners()
+		case RoleTTL:
+			// The objects on which it acts are gone.
 		}
 	}
 }

@@ -228,6 +228,43 @@ func gatedCases() []testCase {
 	}
 }
 
+// TestGateStaysClosed checks that closed preemption gates are normal for as long as MultiKueue may take to open the next
+// one, and an error after that.
+func TestGateStaysClosed(t *testing.T) {
+	rule, _ := rules.ByCode("JM033")
+	gated := func(gates string) string {
+		return `{status: {preemptionGates: ` + gates + `, conditions: [
+			{type: QuotaReserved, status: "False", reason: AdmissionGated, message: "Workload requires preemption, but it's gated", lastTransitionTime: "2026-11-20T23:24:45Z"},
+			{type: BlockedOnPreemptionGates, status: "True", reason: PreemptionGated, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}]}}`
+	}
+	const closed, opened = "null", `[{name: kueue.x-k8s.io/multikueue, position: Open, lastTransitionTime: "2026-11-20T23:26:00Z"}]`
+	for name, tt := range map[string]struct {
+		other    string
+		later    time.Duration
+		severity inspect.Severity
+		message  string
+		since    string
+	}{
+		"at first":              {gated(closed), 4 * time.Minute, inspect.Info, "kwok-w1 and kwok-w2 must preempt others for it, but may not yet", "23:24:45"},
+		"for long":              {gated(closed), 10 * time.Minute, inspect.Error, "MultiKueue on kwok-mgr keeps its preemption gates closed on kwok-w1 and kwok-w2", "23:24:45"},
+		"the other one is open": {gated(opened), 10 * time.Minute, inspect.Info, "kwok-w1 must preempt others for it, but may not yet", "23:24:45"},
+		"the other one was open for long": {
+			gated(opened), 20 * time.Minute, inspect.Warning, "MultiKueue on kwok-mgr keeps its preemption gate closed on kwok-w1", "23:31:00",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: recordedNoQuota, later: tt.later, edits: []edit{patch("kwok-w1", waitingWorkload, gated(closed)), patch("kwok-w2", waitingWorkload, tt.other)}}.make(t)
+			f := findingOf(t, judge(t, v, []rules.Rule{rule}, 0), "JM033")
+			assert.Equal(t, f.Severity, tt.severity)
+			assert.Assert(t, strings.HasSuffix(f.Message, tt.message), f.Message)
+			assert.Equal(t, f.Since.UTC().Format(time.TimeOnly), tt.since)
+			if tt.severity != inspect.Info {
+				assert.Assert(t, strings.HasPrefix(f.Remedy, "check that Kueue runs on kwok-mgr: "), f.Remedy)
+			}
+		})
+	}
+}
+
 // TestNotOfferedForLong checks that a Job that Kueue does not offer to a connected worker is a note
 // while the incremental dispatcher may still nominate it, and a warning after that.
 func TestNotOfferedForLong(t *testing.T) {

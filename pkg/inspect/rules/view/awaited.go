@@ -96,7 +96,7 @@ func (v *View) AwaitsReach(f *inspect.Facts, w *kueue.Workload, duty liveness.Du
 	t := liveness.PendingAction{
 		Actor: liveness.Actor{Role: liveness.RoleKueue, Context: f.Context}, Duty: duty, Workers: []string{worker}, Subject: liveness.SubjectOf(w.Namespace, w.Name),
 	}
-	if duty == liveness.DutyCopy || duty == liveness.DutyMirror {
+	if duty == liveness.DutyCopy || duty == liveness.DutyMirror || duty == liveness.DutyGate {
 		t.Target = worker
 	}
 	return v.Awaits(t, context, since)

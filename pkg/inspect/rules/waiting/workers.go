@@ -224,37 +224,3 @@ func (o *idleCopy) report(v *view.View, down []string) {
 	s.Remedy = command.Say("check that Kueue runs there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
 	v.Report(s)
 }
-
-func preemptionGated() view.Rule {
-	return view.Rule{
-		Code: "JM033", Severity: inspect.Info,
-		GracePeriod: round,
-		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
-		},
-		Detect: detectPreemptionGated,
-	}
-}
-
-func detectPreemptionGated(v *view.View) {
-	for w := range unadmitted(v) {
-		var contexts, evidence []string
-		since := w.since
-		for _, o := range w.copies {
-			if gated := o.Workload.Condition(kueue.BlockedOnPreemptionGates); view.IsTrue(gated) {
-				contexts = append(contexts, o.Worker.Context)
-				evidence = append(evidence, quote.WorkloadCondition(o.Worker, o.Workload, gated))
-				since = view.Latest(gated.LastTransitionTime.Time, since)
-			}
-		}
-		if len(contexts) == 0 {
-			continue
-		}
-		v.Report(view.Sighting{
-			Object: view.Of(w.Job()), Since: since, Evidence: evidence, Jobs: []*inspect.Job{w.Job()},
-			Message: fmt.Sprintf("%s must preempt others for it, but may not yet", inspect.And(contexts)),
-			Remedy: command.Say("wait up to five minutes per worker for MultiKueue to open the gate; if it does not, check that Kueue runs: %s",
-				kueue.ShowPods(w.Manager.Context)),
-		})
-	}
-}
