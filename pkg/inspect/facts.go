@@ -25,6 +25,10 @@ type Facts struct {
 	// Namespace is the namespace whose Jobs were read, "" for all.
 	Namespace string
 	Skew      kubecontext.Skew
+	// LeastSkew is by how much the clock is ahead at least, if that is more than Skew. SkewProof names the object that
+	// proves it; "" if none does.
+	LeastSkew time.Duration
+	SkewProof string
 	// Err is why nothing at all could be read.
 	Err error
 	// RestErr is why nothing but the object requested by name could be read, although more was

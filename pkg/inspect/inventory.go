@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -49,6 +50,7 @@ func NewInventory(now time.Time, clusters []*Facts, addresses []kubecontext.Addr
 	var jobs []*Job
 	for _, f := range clusters {
 		f.sort()
+		f.proveSkew(now)
 		jobs = append(jobs, f.Jobs...)
 		f.buildIndex()
 		f.markLostPods(now)
@@ -258,6 +260,79 @@ func clusterTime(now time.Time, s kubecontext.Skew) time.Time {
 		return now
 	}
 	return now.Add((s.Min + s.Max) / 2)
+}
+
+// maxReading is by how much objects may be newer than Now: reading takes time, and Date headers have whole seconds.
+const maxReading = 30 * time.Second
+
+// proveSkew notes that a clock has dated objects later than the cluster's Date headers allow. Only the API server sets
+// the time of a creation. Other times may be copies from another cluster.
+func (f *Facts) proveSkew(now time.Time) {
+	f.LeastSkew, f.SkewProof = 0, ""
+	latest, name := f.newest()
+	if latest.Sub(clusterTime(now, f.Skew)) <= maxReading {
+		return
+	}
+	f.LeastSkew = latest.Sub(now)
+	f.SkewProof = fmt.Sprintf("%s was created at %s", name, latest.UTC().Format(time.RFC3339))
+}
+
+// ReportedSkew returns the skew of a cluster's clock for people: the measured one, or the one that its objects prove. Ages
+// count by the measured one, because nothing proves how far the clock is off.
+func (f *Facts) ReportedSkew() kubecontext.Skew {
+	if f.SkewProof == "" {
+		return f.Skew
+	}
+	return kubecontext.Skew{Min: f.LeastSkew, Max: f.LeastSkew, Known: true}
+}
+
+// newest returns when the newest object was created, and its name; "" if there is none.
+func (f *Facts) newest() (latest time.Time, name string) {
+	var kind, namespace string
+	note := func(created metav1.Time, ofKind, in, called string) {
+		if created.After(latest) {
+			latest, kind, namespace, name = created.Time, ofKind, in, called
+		}
+	}
+	for _, j := range f.Jobs {
+		note(j.CreationTimestamp, j.Kind, j.Namespace, j.Name)
+	}
+	for _, p := range f.Pods {
+		note(p.CreationTimestamp, "Pod", p.Namespace, p.Name)
+	}
+	if f.Kueue != nil {
+		for _, w := range f.Kueue.Workloads {
+			note(w.CreationTimestamp, "Workload", w.Namespace, w.Name)
+		}
+	}
+	if name == "" {
+		return latest, ""
+	}
+	return latest, delegation.Named(kind, namespace, name)
+}
+
+// On converts a time by the clock of the cluster of one context, from, into that of another.
+func (v *Inventory) On(context, from string, t time.Time) time.Time {
+	if t.IsZero() || context == from {
+		return t
+	}
+	ahead := v.clusterTime(context).Sub(v.clusterTime(from))
+	if ahead.Abs() < sameClock {
+		// The difference is known to a second or two, and a time must not change between readings.
+		return t
+	}
+	return t.Add(ahead)
+}
+
+// sameClock is by how much two clocks must differ before times are converted.
+const sameClock = 2 * time.Second
+
+// AgeText returns an age for people; ok is false if the time is in the future, which proves that a clock is wrong.
+func AgeText(age time.Duration) (text string, ok bool) {
+	if age < -maxReading {
+		return "", false
+	}
+	return duration.HumanDuration(max(0, age)), true
 }
 
 // ToOurClock converts t from the clock of a context's cluster to our own clock. The zero time

@@ -97,6 +97,8 @@ type ClockSkew struct {
 	// AheadSeconds is by how many seconds the clock of the cluster is ahead of that of this
 	// machine; negative if it is behind.
 	AheadSeconds int `json:"aheadSeconds"`
+	// AtLeast is whether the difference may be larger: only the dates of objects show it.
+	AtLeast bool `json:"atLeast,omitempty"`
 }
 
 // NewTrace returns a trace that shows nothing.

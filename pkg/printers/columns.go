@@ -10,7 +10,8 @@ import (
 	"github.com/olekukonko/ll"
 	"github.com/olekukonko/tablewriter"
 	"github.com/olekukonko/tablewriter/tw"
-	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
 // The cells that have no value, and whose value is unknown.
@@ -58,10 +59,21 @@ type TableOptions struct {
 	NowOn func(context string) time.Time
 }
 
-// since returns the age, for people, of something that a context's cluster dated. Small negative
-// ages, from clocks that differ by a second or two, are shown as 0s.
+// since returns the age, for people, of something that a context's cluster dated; none if it is in the future, because a
+// clock is wrong. Small negative ages are shown as 0s.
 func (o TableOptions) since(context string, t time.Time) string {
-	return duration.HumanDuration(o.nowOn(context).Sub(t))
+	if age, ok := inspect.AgeText(o.nowOn(context).Sub(t)); ok {
+		return age
+	}
+	return none
+}
+
+// sinceIn returns the age, like since, in parentheses after a blank, and what follows it; "" if the age is unknown.
+func (o TableOptions) sinceIn(context string, t time.Time, more string) string {
+	if age := o.since(context, t); age != none {
+		return " (" + age + more + ")"
+	}
+	return ""
 }
 
 func (o TableOptions) nowOn(context string) time.Time {

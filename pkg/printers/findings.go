@@ -260,11 +260,11 @@ func ageOf(f *inspect.Finding, o TableOptions) string {
 	if f.Since == nil {
 		return ""
 	}
-	age := " (" + o.since(f.Context, f.Since.Time)
+	more := ""
 	if f.Young {
-		age += "; check reports it after " + duration.HumanDuration(f.Grace)
+		more = "; check reports it after " + duration.HumanDuration(f.Grace)
 	}
-	return age + ")"
+	return o.sinceIn(f.Context, f.Since.Time, more)
 }
 
 // evidenceLines returns the evidence with its context, and the Jobs that the finding affects.

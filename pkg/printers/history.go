@@ -261,7 +261,9 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 }
 
 // humanSeconds formats a number of seconds as kubectl formats durations.
-func humanSeconds(n int64) string { return duration.HumanDuration(time.Duration(n) * time.Second) }
+func humanSeconds(n int64) string {
+	return duration.HumanDuration(time.Duration(max(0, n)) * time.Second)
+}
 
 func seconds(n *int64) string {
 	if n == nil {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -28,7 +26,9 @@ func jobColumns(o TableOptions) []column[*inspect.Job] {
 		{title: "COMPLETIONS", dropRank: completionsRank, cell: (*inspect.Job).Progress},
 		{title: "DURATION", dropRank: durationRank, cell: func(j *inspect.Job) string {
 			if d, ok := j.Duration(o.nowOn(j.Context)); ok {
-				return duration.HumanDuration(d)
+				if text, isKnown := inspect.AgeText(d); isKnown {
+					return text
+				}
 			}
 			return none
 		}},
@@ -95,7 +95,7 @@ func dispatcher(j *inspect.Job, o TableOptions) string {
 	case d.Held && d.Since == nil:
 		return Safe(d.Holder)
 	case d.Held:
-		return fmt.Sprintf("%s (%s)", Safe(d.Holder), o.since(j.Context, d.Since.Time))
+		return Safe(d.Holder) + o.sinceIn(j.Context, d.Since.Time, "")
 	case j.Status.IsFinished():
 		return none
 	}

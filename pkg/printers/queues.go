@@ -110,7 +110,7 @@ func clusterColumns(list *queues.QueueList, o TableOptions) []column[*queues.Que
 		{title: "STATE", alwaysShown: true, cell: func(q *queues.QueueQuota) string {
 			text := string(q.Cluster.State)
 			if q.Cluster.Since != nil {
-				text += " " + o.since(q.Context, q.Cluster.Since.Time)
+				text = strings.TrimSuffix(text+" "+o.since(q.Context, q.Cluster.Since.Time), " "+none)
 			}
 			switch q.Cluster.State {
 			case queues.ClusterLost, queues.ClusterUnread:

@@ -108,7 +108,7 @@ func phraseOf(t *inspect.Trace, o TableOptions) string {
 	if t.Since == nil {
 		return t.Phrase()
 	}
-	return t.Phrase() + " (" + o.since(mainJob(t).Context, t.Since.Time) + ")"
+	return t.Phrase() + o.sinceIn(mainJob(t).Context, t.Since.Time, "")
 }
 
 // mainJob returns the Job that a trace is about: the origin or, without one, the mirror.
@@ -132,7 +132,11 @@ func clockNote(c inspect.ClockSkew) string {
 	if seconds < 0 {
 		direction, seconds = "behind", -seconds
 	}
-	return fmt.Sprintf("note: the clock of %s is %ds %s yours; times on %s are by its own clock", Safe(c.Context), seconds, direction, Safe(c.Context))
+	atLeast := ""
+	if c.AtLeast {
+		atLeast = "at least "
+	}
+	return fmt.Sprintf("note: the clock of %s is %s%ds %s yours; times on %s are by its own clock", Safe(c.Context), atLeast, seconds, direction, Safe(c.Context))
 }
 
 // traceFindingLines returns the findings as check shows them, without the fixes that the answer

@@ -190,7 +190,7 @@ func (s timeScale) at(t time.Time) float64 {
 // has an open end.
 func (p *lifePicture) bar(s timeScale, part inspect.Interval) {
 	x, end := s.at(part.From), s.at(part.To)
-	lasts := duration.HumanDuration(part.To.Sub(part.From))
+	lasts := duration.HumanDuration(max(0, part.To.Sub(part.From)))
 	tip := fmt.Sprintf("%s: %s from %s for %s", part.Cluster, part.State, part.From.UTC().Format(time.RFC3339), lasts)
 	if part.IsOpen {
 		tip += " so far"

@@ -201,3 +201,17 @@ func TestAgesUseClusterClocks(t *testing.T) {
 	row := strings.Fields(owners(t, list, printers.TableOptions{NoHeaders: true, NowOn: ahead}))
 	assert.DeepEqual(t, row, []string{"young", "built-in", "Running", "0/1", "60s", "-", "2m"})
 }
+
+// TestNoAgeFromFuture checks that times in the future, by a clock that is hours ahead, have no age.
+func TestNoAgeFromFuture(t *testing.T) {
+	job := with(newJob("young", delegation.BuiltIn, delegation.Running), func(j *inspect.Job) {
+		j.CreationTimestamp, j.StartTime = *ago(-3 * time.Hour), ago(-3*time.Hour)
+	})
+	row := strings.Fields(owners(t, listOf(job), printers.TableOptions{NoHeaders: true, Now: now}))
+	assert.DeepEqual(t, row, []string{"young", "built-in", "Running", "0/1", "-", "-", "-"})
+	var out strings.Builder
+	trace := &inspect.Trace{Origin: &job, State: inspect.StateRunning, Since: ago(-3 * time.Hour)}
+	trace.Findings = []inspect.Finding{{Code: "JM041", Kind: "Job", Namespace: "ml", Name: "young", Message: "it waits", Since: ago(-3 * time.Hour)}}
+	assert.NilError(t, printers.Trace(&out, trace, printers.TableOptions{Now: now}))
+	assert.Assert(t, !strings.Contains(out.String(), "invalid") && !strings.Contains(out.String(), "()"), out.String())
+}

@@ -23,6 +23,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.table.NowOn = f.Now
 	addresses, confirmer := o.flags.Addresses(o.contexts, f), o.flags.NewConfirmer()
 	display := &util.Display[*inspect.FindingList]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,

@@ -135,6 +135,7 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.table.NowOn = f.Now
 	inventory := read.Read(ctx, f, read.Want{Setup: true, SetupIn: o.namespace, Addresses: o.flags.Addresses(o.contexts, f), Now: o.Clock.Now})
 	if o.namespace != "" {
 		if err := util.MissingNamespace(ctx, f); err != nil {

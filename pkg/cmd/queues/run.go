@@ -24,6 +24,7 @@ func (o *queuesOptions) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.table.NowOn = f.Now
 	addresses := o.flags.Addresses(o.contexts, f)
 	display := &util.Display[*queuesRead]{
 		Environment: o.Environment, IsTable: o.format.IsTable(), Write: o.write,

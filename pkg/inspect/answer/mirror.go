@@ -109,10 +109,10 @@ func stateOf(j *inspect.Job) inspect.JobState {
 // stateOfMirror returns the answer that a mirror itself gives: its state and why it does not run. A suspended
 // mirror, or one that is being deleted, does not start, although Pods of it may remain.
 func (q *Question) stateOfMirror(j *inspect.Job) Answer {
-	a := Answer{State: stateOf(j), Since: j.Since.DeepCopy()}
+	a := Answer{State: stateOf(j), Since: q.sinceOn(j, j.Since)}
 	switch {
 	case j.DeletedAt != nil:
-		a.State, a.Since = inspect.StateTerminating, j.DeletedAt.DeepCopy()
+		a.State, a.Since = inspect.StateTerminating, q.sinceOn(j, j.DeletedAt)
 	case j.Status == delegation.Unclaimed:
 		a.Reason, a.Message = inspect.ReasonUnclaimed, fmt.Sprintf("No controller on %s has picked up the mirror.", j.Context)
 	case j.Status == delegation.Suspended:
@@ -128,7 +128,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 	j := m.Job
 	if f := q.Inventory.Facts(j.Context); f != nil && f.Err != nil {
 		return Answer{
-			State: stateOf(j), Since: j.Since.DeepCopy(), Reason: inspect.ReasonMirrorUnreachable,
+			State: stateOf(j), Since: q.sinceOn(j, j.Since), Reason: inspect.ReasonMirrorUnreachable,
 			Message:   fmt.Sprintf("Last seen on %s, which does not answer now.", j.Context),
 			Unchecked: []inspect.Unchecked{{What: "mirror", Contexts: []string{j.Context}, Reason: "cannot read the cluster"}},
 		}

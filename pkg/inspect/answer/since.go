@@ -35,3 +35,18 @@ func (q *Question) waitsSince(j *inspect.Job) *metav1.Time {
 	}
 	return since
 }
+
+// sinceOn returns a time of a mirror by the clock of its origin's cluster, by which an answer is dated; nil if that is
+// unknown.
+func (q *Question) sinceOn(mirror *inspect.Job, t *metav1.Time) *metav1.Time {
+	o := q.Pair.Origin
+	if o == nil || t == nil || o.Context == mirror.Context {
+		return t.DeepCopy()
+	}
+	for _, context := range []string{o.Context, mirror.Context} {
+		if f := q.Inventory.Facts(context); f != nil && f.SkewProof != "" {
+			return nil
+		}
+	}
+	return &metav1.Time{Time: q.Inventory.On(o.Context, mirror.Context, t.Time)}
+}

@@ -13,8 +13,8 @@ func Trace(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
 	t.Timeline = timelineOf(v, p)
 	t.Life = lifeOf(v, p, t.Hops)
 	for _, f := range v.Clusters {
-		if ahead, ok := inspect.NoticeableSkew(f.Skew); ok {
-			t.Clocks = append(t.Clocks, inspect.ClockSkew{Context: f.Context, AheadSeconds: ahead})
+		if ahead, ok := inspect.NoticeableSkew(f.ReportedSkew()); ok {
+			t.Clocks = append(t.Clocks, inspect.ClockSkew{Context: f.Context, AheadSeconds: ahead, AtLeast: f.SkewProof != ""})
 		}
 	}
 	t.Errors = v.Errors()

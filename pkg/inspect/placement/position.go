@@ -8,7 +8,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -281,7 +280,9 @@ func (s *site) waits(result *assignment) {
 func (s *site) describe(h inspect.Holder) string {
 	text := fmt.Sprintf("%s/%s holds %s (priority %d", h.Namespace, h.Name, h.Amount, h.Priority)
 	if h.Since != nil {
-		text += ", since " + duration.HumanDuration(s.around.inventory.Age(s.Context, h.Since.Time))
+		if age, ok := inspect.AgeText(s.around.inventory.Age(s.Context, h.Since.Time)); ok {
+			text += ", since " + age
+		}
 	}
 	if h.ClusterQueue != s.queue.Name {
 		text += ", in ClusterQueue " + h.ClusterQueue

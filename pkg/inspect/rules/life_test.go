@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,8 @@ func clockCases() []testCase {
 	return []testCase{
 		{name: "the worker's is ahead", code: "JM113", base: "running", fires: true, edits: []edit{skewed("kwok-w1", 120)}},
 		{name: "the manager's is behind", code: "JM113", base: "running", fires: true, edits: []edit{skewed("kwok-mgr", -45)}},
+		{name: "objects prove that the worker's is ahead", code: "JM113", base: "running", fires: true, edits: []edit{patch("kwok-w1", "Pod/*", `{metadata: {creationTimestamp: "2026-11-21T02:43:19Z"}}`)}},
+		{name: "a Pod created while the clusters were read", code: "JM113", base: "running", edits: []edit{patch("kwok-w1", "Pod/*", `{metadata: {creationTimestamp: "2026-11-20T23:44:09Z"}}`)}},
 		{name: "they differ by little", code: "JM113", base: "running", edits: []edit{skewed("kwok-w1", 20)}},
 		{name: "ours is wrong", code: "JM113", base: "running", edits: []edit{skewed("kwok-w1", 120), skewed("kwok-mgr", 119), skewed("kwok-w2", 121)}},
 		{name: "that of a cluster that has none of its mirrors", code: "JM113", base: "running", edits: []edit{skewed("kwok-w2", 120)}},
@@ -198,4 +201,30 @@ func TestLostPodsKeepMirror(t *testing.T) {
 	assert.Equal(t, f.Message, "Job default/train: its deletion on kwok-w1 waits for 2 Pods, such as train-srrml")
 	assert.Equal(t, f.Since.UTC().Format(time.TimeOnly), "23:43:38")
 	assert.Assert(t, strings.HasSuffix(f.Remedy, quoted("kubectl --context kwok-w1 -n default describe pod train-srrml")), f.Remedy)
+}
+
+// TestDatesProveSkew checks that a finding about a clock that only objects show to be wrong quotes the object, and says
+// that the difference may be larger.
+func TestDatesProveSkew(t *testing.T) {
+	rule, _ := rules.ByCode("JM113")
+	v := testCase{base: "running", edits: []edit{patch("kwok-w1", "Pod/*", `{metadata: {creationTimestamp: "2026-11-21T02:43:44Z"}}`)}}.make(t)
+	f := findingOf(t, judge(t, v, []rules.Rule{rule}, 0), "JM113")
+	assert.Assert(t, strings.Contains(f.Message, "the clocks of kwok-mgr and kwok-w1 differ by at least 10800s"), f.Message)
+	assert.Assert(t, slices.ContainsFunc(f.Evidence, func(line string) bool {
+		return strings.HasPrefix(line, "kwok-w1: its API server's clock is at least 10800s ahead of this machine: Pod default/train-") && strings.HasSuffix(line, " was created at 2026-11-21T02:43:44Z")
+	}), "%q", f.Evidence)
+}
+
+// TestDeletionSaysWhatEnds checks that the fix of a deletion that hangs says which Pods end with it, and that MultiKueue
+// then restarts a Job whose mirror is gone.
+func TestDeletionSaysWhatEnds(t *testing.T) {
+	rule, _ := rules.ByCode("JM111")
+	for context, effect := range map[string]string{
+		"kwok-mgr": "remove finalizer example.com/x (this ends 2 Pods on kwok-w1): `",
+		"kwok-w1":  "remove finalizer example.com/x (this ends 2 Pods on kwok-w1, and MultiKueue restarts the Job from scratch): `",
+	} {
+		c := testCase{base: "running", edits: []edit{patch(context, "Job/train", deleting("example.com/x"))}}
+		f := findingOf(t, judge(t, c.make(t), []rules.Rule{rule}, 0), "JM111")
+		assert.Assert(t, strings.Contains(f.Remedy, effect), f.Remedy)
+	}
 }

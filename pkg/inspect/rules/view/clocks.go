@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +18,8 @@ const maxSkew = 30 * time.Second
 // ClocksApart reports whether the clocks of two clusters certainly differ by more than
 // maxSkew. A clock whose skew is unknown counts as right.
 func ClocksApart(a, b *inspect.Facts) bool {
-	return a.Skew.Min-b.Skew.Max > maxSkew || b.Skew.Min-a.Skew.Max > maxSkew
+	here, there := a.ReportedSkew(), b.ReportedSkew()
+	return here.Min-there.Max > maxSkew || there.Min-here.Max > maxSkew
 }
 
 // DescribeSkew returns a sighting of two clocks that differ. The one that differs more from
@@ -31,24 +33,33 @@ func DescribeSkew(v *View, a, b *inspect.Facts, origin *inspect.Job) Sighting {
 	}
 	return Sighting{
 		Object: Object{Context: wrong.Context, Kind: "Cluster", Name: wrong.Context}, Jobs: []*inspect.Job{origin}, Cause: wrong.Context,
-		Message: fmt.Sprintf("the clocks of %s and %s differ by %ds", a.Context, b.Context, max(here-there, there-here)),
-		Evidence: []string{
-			fmt.Sprintf("%s: its API server's clock is %s", a.Context, ahead(here)),
-			fmt.Sprintf("%s: its API server's clock is %s", b.Context, ahead(there)),
-		},
-		Remedy: command.Say("set the clock of the control plane of %s, and check on its machines that NTP runs: %s", wrong.Context, command.Of("timedatectl")),
+		Message:  fmt.Sprintf("the clocks of %s and %s differ by %s%ds", a.Context, b.Context, atLeast(a, b), max(here-there, there-here)),
+		Evidence: []string{ahead(a, here), ahead(b, there)},
+		Remedy:   command.Say("set the clock of the control plane of %s, and check on its machines that NTP runs: %s", wrong.Context, command.Of("timedatectl")),
 	}
 }
 
-// ahead says by how much a clock is ahead.
-func ahead(seconds int) string {
+// atLeast returns "at least " if objects prove only the least skew of a cluster.
+func atLeast(clusters ...*inspect.Facts) string {
+	if slices.ContainsFunc(clusters, func(f *inspect.Facts) bool { return f.SkewProof != "" }) {
+		return "at least "
+	}
+	return ""
+}
+
+// ahead quotes by how much the clock of a cluster is ahead.
+func ahead(f *inspect.Facts, seconds int) string {
+	text := "the same as on this machine"
 	switch {
 	case seconds > 0:
-		return fmt.Sprintf("%ds ahead of this machine", seconds)
+		text = fmt.Sprintf("%s%ds ahead of this machine", atLeast(f), seconds)
 	case seconds < 0:
-		return fmt.Sprintf("%ds behind this machine", -seconds)
+		text = fmt.Sprintf("%s%ds behind this machine", atLeast(f), -seconds)
 	}
-	return "the same as on this machine"
+	if f.SkewProof != "" {
+		text += ": " + f.SkewProof
+	}
+	return fmt.Sprintf("%s: its API server's clock is %s", f.Context, text)
 }
 
 // LastSeen returns when an actor last acted, by our own clock, and the zero time if no action
@@ -69,6 +80,17 @@ func Latest(times ...time.Time) time.Time {
 		}
 	}
 	return latest
+}
+
+// Proven returns since when a problem is proven. It is made of parts of objects, and each is as it is since its last
+// write. bounds are times before which the problem cannot have begun. Without managedFields, a part has no last write:
+// the result is then only the earliest possible time, and isUndated.
+func Proven(bounds []time.Time, written ...*metav1.Time) (since time.Time, isUndated bool) {
+	since = Latest(bounds...)
+	for _, w := range written {
+		since, isUndated = Latest(since, TimeOf(w)), isUndated || w == nil
+	}
+	return since, isUndated
 }
 
 // TimeOf returns the time of an optional field, the zero time if it is not set.
@@ -97,22 +119,19 @@ func (v *View) Age(context string, t time.Time) time.Duration { return v.invento
 
 // skew returns by how much a cluster's clock is ahead.
 func (v *View) skew(f *inspect.Facts) (aheadSeconds int, noticeable bool) {
-	return inspect.NoticeableSkew(f.Skew)
+	return inspect.NoticeableSkew(f.ReportedSkew())
 }
 
 // On converts a time by the clock of the cluster of one context, from, into that of another.
 // So a finding about an object can have the time of its copy.
 func (v *View) On(context, from string, t time.Time) time.Time {
-	if t.IsZero() || context == from {
-		return t
-	}
-	ahead := v.Age(context, v.Now()) - v.Age(from, v.Now())
-	if ahead.Abs() < sameClock {
-		// The difference is known to a second or two, and a time must not change between readings.
-		return t
-	}
-	return t.Add(ahead)
+	return v.inventory.On(context, from, t)
 }
 
-// sameClock is by how much two clocks must differ before times are converted.
-const sameClock = 2 * time.Second
+// OnOf is On for an optional time.
+func (v *View) OnOf(context, from string, t *metav1.Time) *metav1.Time {
+	if t == nil {
+		return nil
+	}
+	return &metav1.Time{Time: v.On(context, from, t.Time)}
+}
