@@ -3,6 +3,7 @@ package rules_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -74,4 +75,19 @@ func TestFixOfAdmittedNowhere(t *testing.T) {
 		assert.Assert(t, strings.HasPrefix(found[0].Remedy, first), found[0].Remedy)
 		assert.Equal(t, strings.Contains(found[0].Remedy, "so that its Pods start from scratch"), len(edits) == 1, found[0].Remedy)
 	}
+}
+
+// TestEvictedButAdmitted checks that a Job that its worker has evicted, although the manager still counts it as admitted,
+// is one finding since the eviction, with its reason.
+func TestEvictedButAdmitted(t *testing.T) {
+	v := testCase{base: recordedRunning, later: time.Hour, edits: []edit{
+		patch(w1, workload, `{status: {admission: null, `+withConditions(condition("QuotaReserved", "False", "PendingEvaluation", ""), condition("Admitted", "False", "NoReservation", ""),
+			condition("Evicted", "True", "Preempted", ""))+`}}`),
+		patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, conditions: [{type: Suspended, status: "True", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`),
+		remove(w1, "Pod/*"),
+	}}.make(t)
+	found := judge(t, v, rules.All(), 5*time.Minute)
+	assert.DeepEqual(t, codesOf(found), []string{"JM047"})
+	assert.Equal(t, found[0].Message, "Job default/train counts as admitted, but worker1 (kwok-w1) evicted its copy (Preempted)")
+	assert.Assert(t, strings.Contains(found[0].Remedy, "; if that changes nothing, check that Kueue runs on kwok-mgr: "), found[0].Remedy)
 }

@@ -26,6 +26,37 @@ func TestSinceOfLostLabel(t *testing.T) {
 	}
 }
 
+// TestProvenSince checks that a finding has no date if nothing proves since when it is so, and otherwise the date of the
+// last write.
+func TestProvenSince(t *testing.T) {
+	t.Parallel()
+	suspended := patch("kwok-mgr", "Job/train", "{spec: {suspend: true}}")
+	uncopied := patch("kwok-w1", "Job/train", "{status: {ready: 1, succeeded: 1, active: 1}}")
+	written := func(context, subresource, at string) edit {
+		return patch(context, "Job/train", `{metadata: {managedFields: [{manager: kubectl, operation: Update, subresource: "`+subresource+`", time: "`+at+`"}]}}`)
+	}
+	for name, tt := range map[string]struct {
+		code  string
+		edits []edit
+		since string
+	}{
+		"suspended at an unknown time": {"JM041", []edit{suspended}, ""},
+		"suspended":                    {"JM041", []edit{suspended, written("kwok-mgr", "", "2026-11-20T23:43:30Z")}, "23:43:30"},
+		"not copied since unknown":     {"JM104", []edit{uncopied, written("kwok-mgr", "status", "2026-11-20T23:43:19Z")}, ""},
+		"not copied":                   {"JM104", []edit{uncopied, written("kwok-w1", "status", "2026-11-20T23:43:31Z"), written("kwok-mgr", "status", "2026-11-20T23:43:19Z")}, "23:43:31"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rule, _ := rules.ByCode(tt.code)
+			f := findingOf(t, judge(t, testCase{base: "running", edits: tt.edits, later: time.Hour}.make(t), []rules.Rule{rule}, 0), tt.code)
+			since := ""
+			if f.Since != nil {
+				since = f.Since.UTC().Format(time.TimeOnly)
+			}
+			assert.Equal(t, since, tt.since)
+		})
+	}
+}
+
 // TestTimeOfEdit checks that the time of an edit is that of its writer: Kueue writes to the mirror afterwards.
 func TestTimeOfEdit(t *testing.T) {
 	t.Parallel()

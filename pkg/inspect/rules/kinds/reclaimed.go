@@ -3,6 +3,7 @@ package kinds
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -45,9 +46,9 @@ func (r *reclaimedMirror) owner() delegation.Owner {
 
 func (r *reclaimedMirror) sighting(v *view.View) view.Sighting {
 	o, m := r.origin, r.mirror
+	since, isUndated := view.Proven([]time.Time{v.On(o.Context, m.Context, m.CreationTimestamp.Time)}, o.SpecWrittenAt)
 	s := view.Sighting{
-		Object: view.Of(o), Jobs: []*inspect.Job{o, m},
-		Since:   view.Latest(view.TimeOf(o.SpecWrittenAt), v.On(o.Context, m.Context, m.CreationTimestamp.Time)),
+		Object: view.Of(o), Jobs: []*inspect.Job{o, m}, Since: since, IsUndated: isUndated,
 		Message: fmt.Sprintf("it is no longer managed by %s, but its mirror on %s still runs", r.owner(), m.Context),
 		Evidence: []string{
 			ownerNotSet(o), r.proof, quote.State(m), quote.State(o),
@@ -116,8 +117,9 @@ func versionWithoutField(j *inspect.Job) string {
 // version without managedBy.
 func sightingOfVersion(v *view.View, j *inspect.Job, version string) view.Sighting {
 	row := j.Row()
+	since, isUndated := view.Proven([]time.Time{j.CreationTimestamp.Time}, j.SpecWrittenAt)
 	return view.Sighting{
-		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: view.Latest(view.TimeOf(j.SpecWrittenAt), j.CreationTimestamp.Time),
+		Object: view.Of(j), Jobs: []*inspect.Job{j}, Since: since, IsUndated: isUndated,
 		Message: fmt.Sprintf("it was written as %s, which has no %s: it is not delegated", version, quote.OwnerField(row)),
 		Evidence: []string{
 			fmt.Sprintf("%s: metadata.managedFields of %s has apiVersion %s", j.Context, view.Of(j).String(), version),

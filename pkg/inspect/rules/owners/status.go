@@ -117,8 +117,8 @@ func explainCheckLost(v *view.View, p inspect.Pair, mirror *inspect.Job, s *view
 
 func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mirror) {
 	mirror := m.Job
-	changed := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.StartTime), view.TimeOf(mirror.StatusWrittenAt))
-	changed = v.On(origin.Context, mirror.Context, changed)
+	bound := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.StartTime), view.TimeOf(mirror.Since))
+	changed, isUndated := view.Proven([]time.Time{v.On(origin.Context, mirror.Context, bound)}, v.OnOf(origin.Context, mirror.Context, mirror.StatusWrittenAt))
 	if sameCounts(origin, mirror) || mirror.Status.IsFinished() || origin.Suspended || view.TimeOf(origin.StatusWrittenAt).After(changed) {
 		// A status that was written after the mirror changed is the owner's own version, or newer
 		// than our read of the mirror.
@@ -135,7 +135,7 @@ func reportStale(v *view.View, origin *inspect.Job, p inspect.Pair, m inspect.Mi
 	evidence = append(evidence, fmt.Sprintf("%s: status of %s: %s", origin.Context, view.Of(origin).String(), last))
 	awaited := awaitsOwner(v, p, m, liveness.DutyStatus, changed)
 	s := view.Sighting{
-		Object: view.Of(origin), Since: changed, Jobs: []*inspect.Job{origin},
+		Object: view.Of(origin), Since: changed, IsUndated: isUndated, Jobs: []*inspect.Job{origin},
 		Cause:    fmt.Sprintf("%s on %s and %s", origin.ManagedBy, origin.Context, mirror.Context),
 		Message:  fmt.Sprintf("%s does not copy its status from %s", origin.ManagedBy, mirror.Context),
 		Evidence: evidence, Awaits: awaited,

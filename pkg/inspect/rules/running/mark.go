@@ -46,8 +46,9 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 		value = cmp.Or(w.Labels[delegation.MultiKueueOriginLabel], value)
 		evidence = append(evidence, fmt.Sprintf("%s: label %s of %s is %s", mirror.Context, delegation.MultiKueueOriginLabel, view.OfWorkload(f, w).String(), value))
 	}
+	since, isUndated := uncopiedSince(v, origin, mirror)
 	s := view.Sighting{
-		Object: view.Of(origin), Since: uncopiedSince(v, origin, mirror), Jobs: []*inspect.Job{origin}, Evidence: append(evidence, quote.State(mirror)),
+		Object: view.Of(origin), Since: since, IsUndated: isUndated, Jobs: []*inspect.Job{origin}, Evidence: append(evidence, quote.State(mirror)),
 		Message: fmt.Sprintf("its mirror on %s lost label %s; MultiKueue no longer copies its status", mirror.Context, delegation.MultiKueueOriginLabel),
 		Remedy: command.Say("restore the label: %s",
 			advice.KubectlJob(mirror, "label").With(delegation.MultiKueueOriginLabel+"="+value)),
@@ -60,10 +61,10 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 
 // uncopiedSince returns since when MultiKueue at most has not copied the status of a mirror without its label: since the
 // last write to the mirror, since the last status that was copied to the origin, and since the end of the mirror.
-func uncopiedSince(v *view.View, origin, mirror *inspect.Job) time.Time {
-	changed := view.TimeOf(mirror.SpecWrittenAt)
+func uncopiedSince(v *view.View, origin, mirror *inspect.Job) (since time.Time, isUndated bool) {
+	bounds := []time.Time{view.TimeOf(origin.StatusWrittenAt)}
 	if mirror.Status.IsFinished() {
-		changed = view.Latest(changed, view.TimeOf(mirror.FinishedTime))
+		bounds = append(bounds, v.On(origin.Context, mirror.Context, view.TimeOf(mirror.FinishedTime)))
 	}
-	return view.Latest(v.On(origin.Context, mirror.Context, changed), view.TimeOf(origin.StatusWrittenAt))
+	return view.Proven(bounds, v.OnOf(origin.Context, mirror.Context, mirror.SpecWrittenAt))
 }

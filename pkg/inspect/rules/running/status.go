@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/version"
 
@@ -56,16 +57,12 @@ func reportHeldBack(v *view.View, s view.Submission, m inspect.Mirror) {
 		return
 	}
 	sighting := view.Sighting{
-		Object: view.Of(j), Since: v.On(j.Context, mirror.Context, mirror.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
+		Object: view.Of(j), Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("it is suspended while its mirror runs on %s: its status is not copied", mirror.Context),
 		Evidence: []string{quote.MultiKueueCheck(s), conditionNamed(s.Manager, s.Workload, kueue.Admitted)},
 	}
-	if mirror.StartTime != nil {
-		sighting.Since = v.On(j.Context, mirror.Context, mirror.StartTime.Time)
-	}
-	if j.SpecWrittenAt != nil {
-		sighting.Since = view.Latest(sighting.Since, j.SpecWrittenAt.Time)
-	}
+	runs := view.Latest(mirror.CreationTimestamp.Time, view.TimeOf(mirror.StartTime))
+	sighting.Since, sighting.IsUndated = view.Proven([]time.Time{v.On(j.Context, mirror.Context, runs)}, j.SpecWrittenAt)
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyResume, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; read its message about the Workload: %s",
 		advice.CheckKueue(v, j.Context, sighting.Awaits), advice.KubectlObject(view.OfWorkload(s.Manager, s.Workload), "describe"))
@@ -155,6 +152,7 @@ func admittedNowhere() view.Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
+		Covers: []string{"JM104"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
 				isUnderWay := s.HasState(kueue.CheckRetry) || s.IsEvicted()
@@ -207,11 +205,18 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 	} else {
 		sighting.Message = fmt.Sprintf("it counts as admitted, but its copy on %s (%s) does not", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, conditionNamed(c.Worker, c.Workload, kueue.Admitted))
-		if not := c.Workload.Condition(kueue.Admitted); not != nil {
+		not, evicted := c.Workload.Condition(kueue.Admitted), c.Workload.Condition(kueue.Evicted)
+		if view.IsTrue(evicted) {
+			sighting.Message = fmt.Sprintf("it counts as admitted, but %s (%s) evicted its copy (%s)", c.Cluster, c.Worker.Context, evicted.Reason)
+			sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(c.Worker, c.Workload, evicted))
+			not = evicted
+		}
+		if not != nil {
 			sighting.Since = view.Latest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
 	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRecord, "", j.Context, sighting.Since)
+	sighting.Remedy = command.Say("%s; if that changes nothing, %s", sighting.Remedy, advice.CheckKueue(v, j.Context, sighting.Awaits))
 	if runsMirror(s, c.Worker) {
 		// The deactivation deletes the mirror with its Pods.
 		sighting.Remedy = command.Say("%s; or deactivate its Workload and activate it again, so that its Pods start from scratch: %s, and then %s",

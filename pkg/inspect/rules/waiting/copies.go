@@ -71,7 +71,7 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 	var sightings []view.Sighting
 	for _, o := range without {
 		if namespace, _ := v.Namespace(o.Worker, name); namespace != nil {
-			sightings = append(sightings, terminatingNamespace(w, o, len(without)))
+			sightings = append(sightings, terminatingNamespace(v, w, o, len(without)))
 			continue
 		}
 		contexts = append(contexts, o.Worker.Context)
@@ -82,7 +82,7 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 		return sightings
 	}
 	s := view.Sighting{
-		Object: view.Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since,
+		Object: view.Object{Context: contexts[0], APIVersion: "v1", Kind: "Namespace", Name: name}, Since: v.On(contexts[0], w.Manager.Context, w.since),
 		Message:  fmt.Sprintf("Namespace %s does not exist on %s", name, inspect.And(contexts)),
 		Evidence: append(evidence, nominationText(w)), Remedy: command.Join(remedies, ", and "),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
@@ -110,10 +110,10 @@ func createNamespace(v *view.View, w *waiter, o view.Copy) command.Prose {
 
 // terminatingNamespace describes a namespace that is being deleted and
 // accepts no new objects.
-func terminatingNamespace(w *waiter, o view.Copy, without int) view.Sighting {
+func terminatingNamespace(v *view.View, w *waiter, o view.Copy, without int) view.Sighting {
 	name, context := w.Workload.Namespace, o.Worker.Context
 	s := view.Sighting{
-		Object: view.Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: w.since, Severity: inspect.Warning,
+		Object: view.Object{Context: context, APIVersion: "v1", Kind: "Namespace", Name: name}, Since: v.On(context, w.Manager.Context, w.since), Severity: inspect.Warning,
 		Message:  fmt.Sprintf("Namespace %s is being deleted on %s: nothing can be created in it", name, context),
 		Evidence: []string{fmt.Sprintf("%s: Namespace %s is Terminating", context, name), nominationText(w)},
 		Remedy: command.Say("check what its deletion waits for: %s; once it is gone, %s", command.Kubectl(context, "", "get", "namespace", name, "-o", "yaml"),
