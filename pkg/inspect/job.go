@@ -106,6 +106,9 @@ type Job struct {
 	Finalizers []string     `json:"-"`
 	// TTL is the number of seconds after which the finished Job is deleted.
 	TTL *int32 `json:"-"`
+	// Deadline is the number of seconds after its start at which a Job must have ended; nil if there is none, and for
+	// other kinds.
+	Deadline *int64 `json:"-"`
 	// ManualSelector is spec.manualSelector.
 	ManualSelector bool `json:"-"`
 	// StatusWriters are the managers that have written the status, according to managedFields.
@@ -270,7 +273,7 @@ func (j *Job) DeepCopy() *Job {
 	c.Mirrors, c.Findings = slices.Clone(j.Mirrors), slices.Clone(j.Findings)
 	c.Dispatcher, c.Reason = j.Dispatcher.deepCopy(), clone(j.Reason)
 	c.Sizes = maps.Clone(j.Sizes)
-	c.DeletedAt, c.TTL = clone(j.DeletedAt), clone(j.TTL)
+	c.DeletedAt, c.TTL, c.Deadline = clone(j.DeletedAt), clone(j.TTL), clone(j.Deadline)
 	c.Finalizers, c.StatusWriters = slices.Clone(j.Finalizers), slices.Clone(j.StatusWriters)
 	c.SpecWriters = slices.Clone(j.SpecWriters)
 	for i := range c.SpecWriters {

@@ -49,6 +49,9 @@ const (
 	OnHold            = "OnHold"
 )
 
+// HoldAndDrain is the stopPolicy of a queue that also evicts the Workloads that it has admitted.
+const HoldAndDrain = "HoldAndDrain"
+
 // IsStopped reports whether a stopPolicy stops its queue.
 func IsStopped(policy string) bool { return policy != "" && policy != "None" }
 

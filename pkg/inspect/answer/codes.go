@@ -94,6 +94,9 @@ const changedJob = "JM125"
 // labelRemoved is the code of a mirror that has lost the label by which MultiKueue knows it.
 const labelRemoved = "JM136"
 
+// limitPassed is the code of a limit that has passed, and on which no controller has acted.
+const limitPassed = "JM140"
+
 // ignoredByOwner is the code of a Job that its owner has not picked up.
 const ignoredByOwner = "JM101"
 
@@ -106,6 +109,8 @@ func (q *Question) addAside(a *Answer, f *inspect.Finding) bool {
 		a.Message = strings.TrimSpace(a.Message + " No dispatcher copies its status.")
 	case f.Code == ignoredByOwner && q.isNeverDispatched():
 		// The answer says why no cluster can take it.
+	case f.Code == limitPassed && a.State.IsFinished():
+		// How the Job ended says more.
 	case f.Code == rejectedLeftovers && a.Reason == inspect.ReasonAdmissionCheck:
 		// The rejection explains the Job, with its reason. The finding is about what remains.
 		a.Message = strings.TrimSpace(a.Message + " Its copies remain on the workers.")

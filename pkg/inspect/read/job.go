@@ -45,7 +45,7 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 		Generation:        o.Generation,
 		SpecWrittenAt:     inspect.SpecWrittenAt(o.ManagedFields),
 		DeletedAt:         o.DeletionTimestamp, Finalizers: o.Finalizers,
-		TTL: o.Spec.TTLSecondsAfterFinished, BackoffLimit: o.Spec.BackoffLimit, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
+		TTL: o.Spec.TTLSecondsAfterFinished, Deadline: o.Spec.ActiveDeadlineSeconds, BackoffLimit: o.Spec.BackoffLimit, ManualSelector: ptr.Deref(o.Spec.ManualSelector, false),
 		Controller:   metav1.GetControllerOf(o),
 		NodeSelector: k8slabels.Set(o.Spec.Template.Spec.NodeSelector).String(), HasNodeAffinity: hasNodeAffinity(o.Spec.Template.Spec.Affinity),
 	}

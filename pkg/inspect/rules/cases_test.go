@@ -85,7 +85,7 @@ func skewed(context string, seconds float64) edit { return edit{context: context
 
 // cases returns the cases of all families.
 func cases() []testCase {
-	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), dispatchingCases(), kindCases(), liveCases(), unreachedCases(), setupCases())
+	return slices.Concat(plumbingCases(), engagementCases(), waitingCases(), runningCases(), orphanCases(), ownerCases(), lifeCases(), stallCases(), stepCases(), shortfallCases(), overdueCases(), dispatchingCases(), kindCases(), liveCases(), unreachedCases(), setupCases())
 }
 
 // judge returns the findings of the rules, and checks their remedies.

@@ -21,7 +21,7 @@ func actorStopped() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks,
 		},
 		Covers: []string{
-			"JM021", "JM022", "JM025", "JM031", "JM035", "JM041", "JM046", "JM047", "JM104", "JM110", "JM129", "JM130",
+			"JM021", "JM022", "JM025", "JM031", "JM035", "JM041", "JM046", "JM047", "JM104", "JM110", "JM129", "JM130", "JM140",
 		},
 		Detect: func(v *view.View) {
 			for _, f := range v.Clusters() {

@@ -157,7 +157,7 @@ func CheckActor(v *view.View, actor liveness.Actor, a *view.Awaited) command.Pro
 	switch actor.Role {
 	case liveness.RoleKueue:
 		return CheckKueue(v, actor.Context, a)
-	case liveness.RoleJobController:
+	case liveness.RoleJobController, liveness.RoleTTL:
 		return command.Say("check that kube-controller-manager runs on %s. If it runs with leader election, spec.renewTime of this Lease must be at most a few seconds old: %s", actor.Context, ShowControllerLease(actor.Context))
 	default:
 		return command.Say("check that %s runs, and read its log", actor)

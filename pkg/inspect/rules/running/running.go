@@ -16,14 +16,14 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Rules returns JM034 to JM052, JM121 to JM127, JM129 to JM131, JM136 and JM139.
+// Rules returns JM034 to JM052, JM121 to JM127, JM129 to JM131, JM136, JM139 and JM140.
 func Rules() []view.Rule {
 	return []view.Rule{
 		nameConflict(), mirrorRefused(), outOfSync(), staleCopy(), ownerNotFound(), deletedByTTL(), versionSkew(),
 		statusHeldBack(), statusRefused(), workerUnreachable(), workerMisconfigured(), evictedOnWorker(), evictionHangs(),
 		admittedNowhere(), mirrorVanished(), podsCannotStart(), resizeNotApplied(), otherPriority(),
 		mirrorIgnored(), podsIgnored(), finishedEarly(), deactivated(), editedWhileAdmitted(), sameClusterTwice(),
-		restartLoop(), stepNotTaken(), runsWithoutQuota(), partGone(), markRemoved(), podsFail(),
+		restartLoop(), stepNotTaken(), runsWithoutQuota(), partGone(), markRemoved(), podsFail(), limitPassed(),
 	}
 }
 
