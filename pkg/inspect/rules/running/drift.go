@@ -63,10 +63,13 @@ func resizeNotApplied() view.Rule {
 	return view.Rule{
 		Code: "JM050", Severity: inspect.Error,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartQueues,
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
+				if s.Job().IsElastic() && s.Job().Row().IsJob() && !s.IsFinished() {
+					reportGrowth(v, s)
+				}
 				// The sizes of other kinds are not read.
 				if !s.Job().IsElastic() || !s.Job().Row().IsJob() || s.IsFinished() || s.Chosen() == "" || !v.Reaches(s, s.Chosen()) || !allAdmitted(v, s) {
 					continue
