@@ -11,15 +11,19 @@ import (
 )
 
 // Unblock returns how to end the deletion of a Job that waits for finalizers of other controllers than
-// the garbage collector. Without the garbage collector's own, the wrong objects would be deleted or kept.
-func Unblock(j *inspect.Job) command.Prose {
+// the garbage collector. Without the garbage collector's own, the wrong objects would be deleted or kept. effect is what
+// the end of the Job does to its Pods, "" if nothing.
+func Unblock(j *inspect.Job, effect string) command.Prose {
 	foreign := foreignFinalizers(j)
 	var kept any
 	if names := slices.DeleteFunc(slices.Clone(j.Finalizers), func(name string) bool { return slices.Contains(foreign, name) }); len(names) > 0 {
 		kept = names
 	}
-	return command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s: %[2]s",
-		quote.FinalizerNames(foreign), SetField(j, []string{"metadata", "finalizers"}, kept))
+	if effect != "" {
+		effect = " (" + effect + ")"
+	}
+	return command.Say("start the controller that removes %[1]s; if that controller no longer exists, remove %[1]s%[3]s: %[2]s",
+		quote.FinalizerNames(foreign), SetField(j, []string{"metadata", "finalizers"}, kept), effect)
 }
 
 // IsBlocked reports whether the deletion of a Job waits for a finalizer that the garbage collector does

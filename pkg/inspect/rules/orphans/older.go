@@ -47,21 +47,16 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 		return
 	}
 	s := view.Sighting{
-		Object: view.Of(mirror), Since: view.Latest(origin.CreationTimestamp.Time, view.TimeOf(mirror.FinishedTime)), Jobs: []*inspect.Job{origin, mirror},
-		Message: fmt.Sprintf("it belongs to an older %s of the same name on %s", mirror.Kind, origin.Context),
+		Object: view.Of(mirror), Jobs: []*inspect.Job{origin, mirror},
+		Since:   view.Latest(v.On(mirror.Context, origin.Context, origin.CreationTimestamp.Time), view.TimeOf(mirror.FinishedTime)),
+		Message: fmt.Sprintf("the mirror on %s belongs to an older %s of the same name on %s", mirror.Context, mirror.Kind, origin.Context),
 		Evidence: []string{
 			mirror.Context + ": " + other,
 			fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", origin.Context, view.Of(origin).String(), origin.UID, quote.Time(origin.CreationTimestamp)),
 			quote.State(mirror),
 		},
-		Remedy: command.Say("delete the mirror: %s", advice.DeleteJob(mirror)),
 	}
-	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
-		s.Remedy = deleteBoth(mirror, mirror.Prebuilt())
-	}
-	if !certain {
-		s.Remedy = command.Say("delete it, %s: %s", unlessUsed(mirror.Context, mirror.Marks.MultiKueueOrigin), s.Remedy)
-	}
+	s.Remedy = deleteOlder(v, mirror, certain)
 	if mirror.Status.IsFinished() {
 		s.Severity = inspect.Warning
 	}
@@ -73,8 +68,21 @@ func reportOlder(v *view.View, origin, mirror *inspect.Job, certain bool) {
 	for _, w := range newer {
 		pending.Aliases = append(pending.Aliases, liveness.SubjectOf(w.Namespace, w.Name))
 	}
-	s.Awaits = v.Awaits(pending, origin.Context, s.Since)
+	s.Awaits = v.Awaits(pending, mirror.Context, s.Since)
 	v.Report(s)
+}
+
+// deleteOlder returns how to delete a mirror of an older Job, with the Workload that it runs under. certain is whether
+// its management cluster is known to have created it.
+func deleteOlder(v *view.View, mirror *inspect.Job, certain bool) command.Prose {
+	what, deletion := command.Say("delete the mirror"), advice.DeleteJob(mirror).Prose()
+	if copied, _ := v.Workload(factsOf(v, mirror), mirror.Namespace, mirror.Prebuilt()); copied != nil {
+		what, deletion = command.Say("delete the mirror and its Workload"), deleteBoth(mirror, mirror.Prebuilt())
+	}
+	if !certain {
+		what = command.Say("%s, %s", what, unlessUsed(mirror.Context, mirror.Marks.MultiKueueOrigin))
+	}
+	return command.Say("%s: %s", what, deletion)
 }
 
 // factsOf returns what was read of a Job's cluster.

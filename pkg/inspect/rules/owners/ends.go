@@ -21,19 +21,25 @@ func deletionHangs() view.Rule {
 		Code: "JM111", Severity: inspect.Warning,
 		Reads: []inspect.Part{inspect.PartJobs, inspect.PartPods, inspect.PartWorkloads, inspect.PartKueue},
 		Detect: func(v *view.View) {
+			pairs := map[*inspect.Job]inspect.Pair{}
+			for _, p := range v.Pairs() {
+				for _, j := range p.Jobs() {
+					pairs[j] = p
+				}
+			}
 			for _, f := range v.Clusters() {
 				for _, j := range v.Jobs(f) {
 					if j.DeletedAt == nil || len(j.Finalizers) == 0 || !j.IsMirror() && !j.IsDelegated() {
 						continue
 					}
-					reportHanging(v, f, j)
+					reportHanging(v, f, j, pairs[j])
 				}
 			}
 		},
 	}
 }
 
-func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
+func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job, p inspect.Pair) {
 	isForeground := len(j.Finalizers) == 1 && j.Finalizers[0] == metav1.FinalizerDeleteDependents
 	pods, known := v.Pods(f, j)
 	var left podsLeft
@@ -48,7 +54,8 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		Evidence: quote.Deletion(j),
 	}
 	if advice.IsBlocked(j) {
-		s.Remedy = advice.Unblock(j)
+		effect, evidence := endOfPods(j, p)
+		s.Remedy, s.Evidence = advice.Unblock(j, effect), append(s.Evidence, evidence...)
 	} else {
 		s.Message = deletionOf(j) + " waits for the garbage collector, which removes " + quote.Finalizers(j)
 		s.Remedy = checkGarbageCollector(v, f, j)
@@ -62,6 +69,29 @@ func reportHanging(v *view.View, f *inspect.Facts, j *inspect.Job) {
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: it controls %d Pods, such as %s", j.Context, len(pods), pods[0].Name))
 	}
 	v.Report(s)
+}
+
+// endOfPods describes which Pods end when a Job of a pair is gone, and quotes the mirrors that run them. It returns
+// nothing if none run, or if another controller than MultiKueue decides about them.
+func endOfPods(j *inspect.Job, p inspect.Pair) (effect string, evidence []string) {
+	if p.Origin == nil || !view.IsMultiKueues(p) {
+		return "", nil
+	}
+	var texts []string
+	for _, m := range p.Mirrors {
+		if j != p.Origin && j != m.Job || !m.Current || m.Job.Status.IsFinished() || m.Job.Active == 0 {
+			continue
+		}
+		texts = append(texts, fmt.Sprintf("%s on %s", inspect.Count(int(m.Job.Active), "Pod"), m.Job.Context))
+		evidence = append(evidence, quote.State(m.Job))
+	}
+	switch {
+	case len(texts) == 0:
+		return "", nil
+	case j != p.Origin && p.Origin.IsOpen():
+		return "this ends " + inspect.And(texts) + ", and MultiKueue restarts the " + p.Origin.Kind + " from scratch", evidence
+	}
+	return "this ends " + inspect.And(texts), evidence
 }
 
 // podsLeft are the Pods that a deletion in the foreground waits for.

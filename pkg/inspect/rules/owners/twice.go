@@ -108,7 +108,7 @@ func olderMirror() view.Rule {
 					s := view.Sighting{
 						Object: view.Of(j), Jobs: []*inspect.Job{j, p.Origin},
 						Since:   view.Latest(v.On(j.Context, p.Origin.Context, p.Origin.CreationTimestamp.Time), view.TimeOf(j.FinishedTime)),
-						Message: fmt.Sprintf("it belongs to an older %s of the same name as %s/%s on %s", j.Kind, p.Origin.Namespace, p.Origin.Name, p.Origin.Context),
+						Message: fmt.Sprintf("the mirror on %s belongs to an older %s of the same name as %s/%s on %s", j.Context, j.Kind, p.Origin.Namespace, p.Origin.Name, p.Origin.Context),
 						Evidence: []string{
 							quote.Mark(j), quote.State(j),
 							fmt.Sprintf("%s: metadata.uid of %s is %s, created %s", p.Origin.Context, view.Of(p.Origin).String(), p.Origin.UID, quote.Time(p.Origin.CreationTimestamp)),

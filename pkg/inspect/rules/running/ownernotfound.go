@@ -48,7 +48,7 @@ func describeOwnerless(s view.Submission, finished *metav1.Condition) view.Sight
 			m.Job.Context, quote.Finalizers(m.Job))
 		sighting.Evidence = append(sighting.Evidence, quote.Deletion(m.Job)...)
 		sighting.Jobs, sighting.Covers = append(sighting.Jobs, m.Job), []string{"JM111"}
-		sighting.Remedy = command.Say("%s, and then delete the origin: %s, and create the %s again", advice.Unblock(m.Job), advice.DeleteJob(j), j.Kind)
+		sighting.Remedy = command.Say("%s, and then delete the origin: %s, and create the %s again", advice.Unblock(m.Job, ""), advice.DeleteJob(j), j.Kind)
 	}
 	return sighting
 }
