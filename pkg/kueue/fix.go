@@ -23,8 +23,9 @@ type FixTarget struct {
 	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
 	LocalQueue   *LocalQueue
 	ClusterQueue *ClusterQueue
-	// IsCohortCycle is whether the cohorts above the ClusterQueue are known to form a cycle.
-	IsCohortCycle bool
+	// CohortCycle are the cohorts above the ClusterQueue that form a cycle, each the child of the next one; nil if
+	// none are known to.
+	CohortCycle []string
 	// IsStep is whether the fix is a step of a change that has others, so that it names no other way.
 	IsStep bool
 	// IsNew is whether the Job was not submitted yet: the user can change its manifest.

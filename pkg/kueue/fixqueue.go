@@ -103,7 +103,7 @@ func (s FixTarget) ActivateQueue(name string) []command.Fix {
 // hasCohortCycle reports whether the cohorts above the ClusterQueue form a cycle.
 func (s FixTarget) hasCohortCycle() bool {
 	active := meta.FindStatusCondition(s.ClusterQueue.Status.Conditions, Active)
-	return s.IsCohortCycle || active != nil && active.Reason == cohortCycle
+	return len(s.CohortCycle) > 0 || active != nil && active.Reason == cohortCycle
 }
 
 // activateQueue returns how to make a ClusterQueue active that lacks no ResourceFlavor.
@@ -121,10 +121,20 @@ func (s FixTarget) activateQueue(name string) command.Fix {
 	case IsStopped(q.Spec.StopPolicy):
 		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
 	case s.hasCohortCycle():
-		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
-		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s: change spec.parentName of one", name)
+		return s.breakCycle(name)
 	}
 	return fixBy(describe, "add what ClusterQueue %s on %s lacks", name, s.Context)
+}
+
+// breakCycle returns how to break the cycle of cohorts above a ClusterQueue.
+func (s FixTarget) breakCycle(queue string) command.Fix {
+	cycle := s.CohortCycle
+	if len(cycle) == 0 {
+		parents := list(s.Context, "Cohort").With("-o", "custom-columns=NAME:.metadata.name,PARENT:.spec.parentName")
+		return fixBy(parents, "break the cycle of cohorts above ClusterQueue %s on %s: change spec.parentName of one", queue, s.Context)
+	}
+	edit := command.Kubectl(s.Context, "", "edit", Resource("Cohort")).With(cycle...)
+	return fixBy(edit, "break the cycle of cohorts %s → %s above ClusterQueue %s on %s: change spec.parentName of one", strings.Join(cycle, " → "), cycle[0], queue, s.Context)
 }
 
 // admitNamespace returns how to let a ClusterQueue take Workloads of the namespace: a label

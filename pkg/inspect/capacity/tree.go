@@ -214,6 +214,20 @@ func (t *Tree) Sharers(queue *Node) []*Node {
 	})
 }
 
+// Cycle returns the names of the cohorts above a node that form a cycle, each the child of the next one; nil if
+// none do.
+func (n *Node) Cycle() (names []string) {
+	path, isLoop := n.Path()
+	if !isLoop {
+		return nil
+	}
+	first := path[len(path)-1].Parent
+	for _, cohort := range path[slices.Index(path, first):] {
+		names = append(names, cohort.Name)
+	}
+	return names
+}
+
 // Path returns the cohorts above a node, nearest first. isLoop is whether one
 // of them is its own ancestor: Kueue admits nothing to the queues of such
 // cohorts.

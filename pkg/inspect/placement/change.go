@@ -37,7 +37,7 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 		target.Workload.Namespace, target.Workload.Spec.QueueName = s.request.Namespace, s.request.Queue
 	}
 	if s.queue != nil {
-		_, target.IsCohortCycle = s.queue.Path()
+		target.CohortCycle = s.queue.Cycle()
 	}
 	if target.IsNew = s.request.origin == nil; !target.IsNew {
 		target.Kind, target.Name = s.request.origin.Kind, s.request.origin.Name

@@ -201,8 +201,8 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "use another queue or, if namespace ml may use ClusterQueue q, label it on w (replaces another value of team): kubectl --context w label namespace ml --overwrite team=a"},
 		"this namespace":   {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}") + "labels: {team: a}", pods("1", "cpu: 1"), "fits", "", ""},
 		"cohorts in a cycle": {
-			strings.Replace(simple("4"), "{namespaceSelector", "{cohortName: x, namespaceSelector", 1) + "cohorts: [{metadata: {name: x}, spec: {parentName: y}}, {metadata: {name: y}, spec: {parentName: x}}]", pods("1", "cpu: 1"), "never",
-			"the cohorts of ClusterQueue q form a loop", "break the cycle of cohorts above ClusterQueue q: change spec.parentName of one: kubectl --context w get",
+			strings.Replace(simple("4"), "{namespaceSelector", "{cohortName: x, namespaceSelector", 1) + "cohorts: [{metadata: {name: x}, spec: {parentName: z}}, {metadata: {name: z}, spec: {parentName: x}}]", pods("1", "cpu: 1"), "never",
+			"the cohorts of ClusterQueue q form a loop", "break the cycle of cohorts x → z → x above ClusterQueue q on w: change spec.parentName of one: kubectl --context w edit",
 		},
 		"a stopped LocalQueue": {
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q is stopped (Hold)",
