@@ -64,7 +64,8 @@ type DoctorCluster struct {
 	KueueAPI string `json:"kueueAPI"`
 	// Passed are the topics that were checked completely, without a finding.
 	Passed []string `json:"passed"`
-	// NotChecked are the topics that were only checked in part, without a finding so far.
+	// NotChecked are the topics that were only checked in part, without a finding so far. A reason may follow in
+	// parentheses.
 	NotChecked []string `json:"notChecked"`
 	// Error is why nothing of the cluster could be read; empty if it was read.
 	Error string `json:"error,omitempty"`

@@ -83,6 +83,26 @@ func (s *Finder) Shortfalls(manager *inspect.Facts, namespace, name string) []Sh
 	return short(n, there, &all)
 }
 
+// IsInCohort reports whether a queue of a worker behind a LocalQueue of a manager is in a cohort, so that
+// Shortfalls does not know its quota.
+func (s *Finder) IsInCohort(manager *inspect.Facts, local *kueue.LocalQueue) bool {
+	c := clusterOf(s.inventory, manager, s.known)
+	if c == nil {
+		return false
+	}
+	n := c.queueOf(local.Namespace, local.Name)
+	if n == nil {
+		return false
+	}
+	for _, name := range c.clustersBehind(n.Queue) {
+		worker := c.worker(name)
+		if worker != nil && slices.ContainsFunc(worker.behind([]*kueue.LocalQueue{local}, n.Name), func(q workerQueue) bool { return q.node.Parent != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
 // short returns the resources of which a queue has more than each queue
 // behind it.
 func short(n *capacity.Node, there []*capacity.Node, all *Shortfall) []Shortfall {

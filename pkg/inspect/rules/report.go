@@ -25,8 +25,11 @@ type topic struct {
 	ofWorker, onlyWorker bool
 }
 
-// topicQueues is the topic of LocalQueues and ClusterQueues.
-const topicQueues = "queues"
+// Topics that are checked in a way of their own: LocalQueues and ClusterQueues, and their quotas.
+const (
+	topicQueues = "queues"
+	topicQuotas = "quotas"
+)
 
 // topics returns the groups in the order of a report.
 func topics() []topic {
@@ -38,7 +41,7 @@ func topics() []topic {
 		{name: "rights", codes: []string{"JM416"}},
 		{name: "namespaces", codes: []string{"JM401"}},
 		{name: topicQueues, codes: []string{"JM401", "JM402", "JM403", "JM404"}, ofWorker: true},
-		{name: "quotas", codes: []string{"JM406"}},
+		{name: topicQuotas, codes: []string{"JM406"}},
 		{name: "workload priority classes", codes: []string{"JM407"}},
 		{name: "kinds", codes: []string{"JM408"}},
 		{name: "versions", codes: []string{"JM409", "JM410"}},
@@ -259,8 +262,19 @@ func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involve
 			c.NotChecked = append(c.NotChecked, t.name)
 			continue
 		}
+		if t.name == topicQuotas && r.hasCohorts(f) {
+			c.NotChecked = append(c.NotChecked, t.name+" (queues in cohorts)")
+			continue
+		}
 		c.Passed = append(c.Passed, t.name)
 	}
+}
+
+// hasCohorts reports whether a queue of a worker that a manager dispatches to is in a cohort. JM406 skips such queues.
+func (r *reporter) hasCohorts(manager *inspect.Facts) bool {
+	k, _ := r.view.Kueue(manager, inspect.PartQueues)
+	finder := r.view.Quotas()
+	return slices.ContainsFunc(k.MultiKueueQueues(), func(q inspect.QueueOf) bool { return finder.IsInCohort(manager, q.Local) })
 }
 
 // hasInactiveQueue reports whether a ClusterQueue or LocalQueue of a cluster is not active, for whatever
