@@ -28,17 +28,18 @@ func TestClassesAreRecorded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		names    read.ClassNames
 		priority int32
-		unread   string
+		missing  string
 	}{
 		"a WorkloadPriorityClass goes first": {read.ClassNames{WorkloadPriority: "urgent", Priority: "high"}, 300, ""},
 		"a PriorityClass":                    {read.ClassNames{Priority: "high"}, 200, ""},
 		"the lowest default":                 {read.ClassNames{}, 50, ""},
-		"a class that does not exist":        {read.ClassNames{Priority: "none"}, 0, "PriorityClass none was not found"},
+		"a class that does not exist":        {read.ClassNames{Priority: "none"}, 0, "PriorityClass none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			class := read.Classes(t.Context(), clusters(t, kept, all), inSnapshot(tt.names))["a"]
 			assert.Equal(t, class.Priority, tt.priority)
-			assert.Equal(t, class.PriorityUnread, tt.unread)
+			assert.Equal(t, class.PriorityUnread, "")
+			assert.Equal(t, strings.TrimSpace(class.Missing.Kind+" "+class.Missing.Name), tt.missing)
 		})
 	}
 	class := read.Classes(t.Context(), clusters(t, kept, all), read.ClassNames{Runtime: "kata"})["a"]

@@ -64,7 +64,7 @@ const (
 	ClassMissing PlacementReason = "ClassMissing"
 	// NameTaken means that the cluster has another object of this name.
 	NameTaken PlacementReason = "NameTaken"
-	// DependencyMissing means that the cluster lacks an object that the Pods need, such as a
+	// DependencyMissing means that the cluster lacks an object that the Pods or the Job name, such as a
 	// ServiceAccount.
 	DependencyMissing PlacementReason = "DependencyMissing"
 	// NamespaceQuota means that a ResourceQuota of the namespace refuses the Job or its Pods.

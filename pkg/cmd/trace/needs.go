@@ -75,6 +75,19 @@ func (o *traceOptions) checkClasses(ctx context.Context, f *fleet.Fleet, v *insp
 	}
 }
 
+// checkWorkload adds which clusters lack the Workload that a Job names.
+func (o *traceOptions) checkWorkload(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
+	marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations())
+	if marks == nil || marks.Prebuilt == "" {
+		return
+	}
+	lacking, unread := read.WithoutWorkload(ctx, f, types.NamespacedName{Namespace: r.Namespace, Name: marks.Prebuilt})
+	for _, name := range lacking {
+		r.Check(name).MissingWorkload = marks.Prebuilt
+	}
+	o.noteUnread(v, unread, func(context string) string { return "whether Workload " + marks.Prebuilt + " exists on " + context })
+}
+
 // classNames returns the classes that a Job names, which determine what servers would add. Kueue's webhook
 // may name one, which a dry run has shown.
 func (o *traceOptions) classNames(object *unstructured.Unstructured, r *placement.Request) read.ClassNames {

@@ -11,6 +11,7 @@ import (
 	nodev1 "k8s.io/api/node/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -48,6 +49,17 @@ func (s *site) hasClasses() bool {
 		Command: command.Kubectl(s.Context, "", "get", missing.Resource).Shell(),
 	})
 	return s.decide(inspect.Never, inspect.ClassMissing, "%s %s does not exist", missing.Kind, missing.Name)
+}
+
+// hasWorkload ends the judgment if a request names a Workload that does not exist where it is submitted: Kueue creates
+// none for it then (kueue: pkg/controller/jobframework/reconciler.go, handleJobWithNoWorkload).
+func (s *site) hasWorkload() bool {
+	name := s.request.on(s.Context).MissingWorkload
+	if name == "" || !s.role.isEntry {
+		return true
+	}
+	s.change(inspect.PlacementChange{Message: fmt.Sprintf("create Workload %s/%s on %s, or remove label %s", s.request.Namespace, name, s.Context, delegation.PrebuiltWorkload)})
+	return s.decide(inspect.Never, inspect.DependencyMissing, "names Workload %s/%s, which does not exist; Kueue creates none for it", s.request.Namespace, name)
 }
 
 // needDependencies decides that the Pods of a request never start on a cluster that lacks an object

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -143,7 +144,7 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 			if class.Runtime == nil && class.RuntimeUnread == "" {
 				class.RuntimeUnread = "RuntimeClass " + names.Runtime + " was not found"
 				if names.InSnapshot {
-					class.RuntimeUnread = unrecorded(ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
+					class.RuntimeUnread = cmp.Or(unrecorded(ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime), class.RuntimeUnread)
 				}
 			}
 		}
@@ -198,22 +199,26 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 	switch {
 	case found != nil:
 		return found.Value, "", missing
-	case unread == "" && !names.InSnapshot:
-		return 0, "", names.deciding()
+	case unread == "" && names.InSnapshot:
+		unread = unrecorded(ctx, c, resource, decides.Kind, decides.Name)
 	}
 	if unread == "" {
-		unread = unrecorded(ctx, c, resource, decides.Kind, decides.Name)
+		missing = decides
 	}
 	return 0, unread, missing
 }
 
-// unrecorded says why a snapshot lacks a class. It may have none of the kind, although they exist.
+// unrecorded says why it is unknown whether a class exists that a snapshot lacks: the snapshot may have none of the
+// kind, although they exist. It returns "" if the snapshot has all of the kind, so that the class did not exist.
 func unrecorded(ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) string {
 	err := listObjects(ctx, c, r, "", metav1.ListOptions{}, func(*struct{}) {})
 	if resource, isSnapshot := kubecontext.NotRecorded(err); isSnapshot {
 		return fmt.Sprintf("%s %s is unknown: the snapshot lacks %s; record a new snapshot", kind, name, resource)
 	}
-	return fmt.Sprintf("%s %s was not found", kind, name)
+	if err != nil {
+		return fmt.Sprintf("%s %s could not be read: %s", kind, name, kubecontext.InContext(c.Context, "", err).Message())
+	}
+	return ""
 }
 
 // defaultClass returns the WorkloadPriorityClass that Kueue's webhook gives to objects that name none: the

@@ -146,6 +146,28 @@ func Presence(ctx context.Context, f *fleet.Fleet, r schema.GroupVersionResource
 	return found, lacking, unread
 }
 
+// WithoutWorkload returns which contexts have Kueue and certainly lack a Workload. unread has the error of each
+// context of which that is unknown.
+func WithoutWorkload(ctx context.Context, f *fleet.Fleet, name types.NamespacedName) (lacking []string, unread map[string]error) {
+	unread = map[string]error{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (isLacking bool, err error) {
+		version, err := KueueVersion(ctx, c)
+		if err != nil || version == "" {
+			return false, err
+		}
+		found, err := Get[metav1.PartialObjectMetadata](ctx, c, kueueResource(version, "workloads"), name.Namespace, name.Name)
+		return err == nil && found == nil, err
+	}) {
+		switch {
+		case a.Err != nil:
+			unread[a.Context] = a.Err
+		case a.Value:
+			lacking = append(lacking, a.Context)
+		}
+	}
+	return lacking, unread
+}
+
 // ResourceQuotas returns the ResourceQuotas of a namespace, by context. unread has the error of each
 // other context.
 func ResourceQuotas(ctx context.Context, f *fleet.Fleet, namespace string) (quotas map[string][]corev1.ResourceQuota, unread map[string]error) {
