@@ -35,7 +35,7 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 func (k Kind) Fields() [][]string {
 	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Indicators.Start, k.Indicators.End, k.Indicators.InvalidMessage, k.PodValue, k.TTL()}
 	if k.Template {
-		fields = append(fields, Concurrency())
+		fields = append(fields, Concurrency(), k.QueueLabel)
 	}
 	for _, indicators := range [][]Indicator{k.Indicators.Suspend, k.Indicators.Complete, k.Indicators.Failed, k.Indicators.Suspended, k.Indicators.Running, k.Indicators.Invalid} {
 		fields = append(fields, fieldsOf(indicators)...)

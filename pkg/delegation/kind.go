@@ -25,6 +25,9 @@ type Kind struct {
 	// Template is whether the field is inside a template: it names the owner of the objects
 	// created from the template, and says nothing about the object itself.
 	Template bool
+	// QueueLabel is the path of the queue label that a template gives to the objects created from it; nil if it
+	// gives them none.
+	QueueLabel []string
 	// Reserved is the value of that field that is equivalent to no value.
 	Reserved string
 	// Defaulted is whether the API server sets an unset field to Reserved, so that it is never

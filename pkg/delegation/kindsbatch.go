@@ -35,6 +35,7 @@ func batchKinds() []Kind {
 		Resource:   schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "cronjobs"},
 		ManagedBy:  []string{"spec", "jobTemplate", "spec", "managedBy"},
 		Template:   true,
+		QueueLabel: []string{"spec", "jobTemplate", "metadata", "labels", QueueNameLabel},
 		Reserved:   jobKind.Reserved,
 		Change:     Always,
 		Since:      jobKind.Since,

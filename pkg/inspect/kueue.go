@@ -295,6 +295,19 @@ func (k *KueueFacts) isRequested(namespace, name string) bool {
 	return slices.Contains(k.RequestedQueues, namespace+"/"+name)
 }
 
+// OwnerFromTemplate returns the owner of the objects that are created from a template: Kueue's webhook gives Jobs
+// without one to MultiKueue if their queue has its check (kueue: pkg/controller/jobframework/defaults.go).
+func (f *Facts) OwnerFromTemplate(o *Job) delegation.Owner {
+	if f == nil || f.Kueue == nil || !o.ManagedBy.IsBuiltIn() || o.Queue() == "" {
+		return o.ManagedBy
+	}
+	lookup := f.Lookup()
+	if queue := lookup.Route(o.Namespace, o.Queue()).Cluster.Object; queue != nil && lookup.MultiKueue(queue).Object != nil {
+		return delegation.MultiKueue
+	}
+	return o.ManagedBy
+}
+
 // LacksLocalQueue reports whether a LocalQueue was requested of the cluster, and does not exist.
 func (f *Facts) LacksLocalQueue(namespace, name string) bool {
 	if f == nil || f.Kueue == nil || !f.Kueue.ListsLocalQueues && !f.Kueue.isRequested(namespace, name) {

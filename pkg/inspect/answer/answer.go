@@ -334,14 +334,18 @@ func failure(o *inspect.Job) string {
 // template describes the owner of the objects that are created from a template, and what keeps it from
 // running them.
 func (q *Question) template(o *inspect.Job) string {
-	text := fmt.Sprintf("Objects created from it are delegated to %s.", o.ManagedBy)
-	if o.ManagedBy.IsBuiltIn() {
+	manager := q.Inventory.Facts(o.Context)
+	owner := manager.OwnerFromTemplate(o)
+	text := fmt.Sprintf("Objects created from it are delegated to %s.", owner)
+	switch {
+	case owner.IsBuiltIn():
 		text = "Objects created from it are not delegated."
+	case owner != o.ManagedBy:
+		text = fmt.Sprintf("Objects created from it are delegated to %s, because LocalQueue %s/%s uses MultiKueue.", owner, o.Namespace, o.Queue())
 	}
 	if meant := delegation.SuggestOwner(o.ManagedBy); meant != "" {
 		text += fmt.Sprintf(" Unknown owner; did you mean %s?", meant)
 	}
-	manager := q.Inventory.Facts(o.Context)
 	hasKueue := manager != nil && manager.Kueue != nil
 	if queue := o.Queue(); hasKueue && queue != "" && manager.Lookup().Route(o.Namespace, queue).Local.IsMissing() {
 		text += fmt.Sprintf(" LocalQueue %s/%s does not exist on %s.", o.Namespace, queue, o.Context)

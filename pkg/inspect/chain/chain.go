@@ -34,7 +34,7 @@ func hopsOf(v *inspect.Inventory, p inspect.Pair, t *inspect.Trace) []inspect.Ho
 		return b.hops
 	}
 	origin := jobHop(p.Origin)
-	origin.Message = originMessage(p.Origin)
+	origin.Message = originMessage(p.Origin, v.Facts(p.Origin.Context))
 	b.add(0, origin)
 	if facts := v.Facts(p.Origin.Context); facts != nil {
 		b.addPods(1, facts, p.Origin)
@@ -61,11 +61,11 @@ func (b *builder) add(depth int, h inspect.Hop) {
 	b.hops = append(b.hops, h)
 }
 
-func originMessage(j *inspect.Job) string {
+func originMessage(j *inspect.Job, f *inspect.Facts) string {
 	owner := "managed by " + string(j.ManagedBy)
 	switch {
 	case j.Row().Template:
-		owner = "the objects that it creates are " + owner
+		owner = "the objects that it creates are managed by " + string(f.OwnerFromTemplate(j))
 	case j.Row().IsUnmanaged():
 		owner = "of a kind without managedBy, which MultiKueue recognizes by its marks"
 	case j.IsPart():

@@ -45,6 +45,7 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 	}
 	if kind.Template {
 		r.job.Concurrency = delegation.TextAt(content, delegation.Concurrency()...)
+		r.job.Marks = marksOfTemplate(kind, r.job.Marks, content)
 	}
 	if !r.job.ManagedBy.IsBuiltIn() {
 		r.job.StatusWriters = inspect.StatusWriters(fields)
@@ -62,6 +63,20 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		r.job.Invalid = &why
 	}
 	return r
+}
+
+// marksOfTemplate returns the marks of a template, with the queue of the objects created from it instead of its own.
+func marksOfTemplate(kind *delegation.Kind, own *delegation.Marks, content map[string]any) *delegation.Marks {
+	queue := delegation.TextAt(content, kind.QueueLabel...)
+	if len(kind.QueueLabel) == 0 || own == nil && queue == "" {
+		return own
+	}
+	marks := delegation.Marks{}
+	if own != nil {
+		marks = *own
+	}
+	marks.Queue = queue
+	return &marks
 }
 
 func timePointer(t time.Time) *metav1.Time {

@@ -74,12 +74,7 @@ func alsoOwner(remedy command.Prose, j *inspect.Job, owner delegation.Owner) com
 // alsoQueue adds to a remedy that gives a Job another queue how to change what creates the Job, if
 // something does: it would repeat the old one.
 func alsoQueue(remedy command.Prose, j *inspect.Job, queue string) command.Prose {
-	return alsoInTemplate(remedy, j, queue, func(template delegation.Kind) []string {
-		if template.Resource.Resource != "cronjobs" {
-			return nil
-		}
-		return []string{"spec", "jobTemplate", "metadata", "labels", delegation.QueueNameLabel}
-	})
+	return alsoInTemplate(remedy, j, queue, func(template delegation.Kind) []string { return template.QueueLabel })
 }
 
 // alsoInTemplate adds to a remedy for a Job how to set a field of the template that it is created from.
