@@ -31,6 +31,10 @@ func TestMissingQueueWithoutWorkload(t *testing.T) {
 			typo("suspend: false"), missing + "; did you mean user-queue?",
 			"recreate Job default/train in LocalQueue user-queue: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue`, and then if",
 		},
+		"not delegated": {
+			typo("suspend: true, managedBy: null"), missing + "; did you mean user-queue?",
+			"recreate Job default/train in LocalQueue user-queue: `kubectl jobs-managedby recreate train -n default --context kwok-mgr --managed-by kueue.x-k8s.io/multikueue --queue user-queue`, and then if",
+		},
 		"no other queue": {append(typo("suspend: true"), remove("kwok-mgr", "LocalQueue/*")), missing, "create LocalQueue default/user-queu on kwok-mgr: `printf "},
 	} {
 		v := testCase{base: "no-queue-name", edits: tt.edits}.make(t)

@@ -44,8 +44,7 @@ func lacksWorkload(v *view.View, s view.Submission) bool {
 		return j.Status == delegation.Unclaimed || j.Prebuilt() != ""
 	}
 	// JM017 ignores Jobs that Kueue runs on their own cluster.
-	is, _ := v.IsDispatched(s.Manager, j.Namespace, j.Queue())
-	return is && j.Suspended
+	return j.Suspended && v.ConcernsMultiKueue(s)
 }
 
 // noPriorityClass is the reason of Kueue's warning about a Job whose

@@ -153,8 +153,11 @@ func (v *View) ConcernsMultiKueue(s Submission) bool {
 	if s.Job().ManagedBy == delegation.MultiKueue {
 		return true
 	}
-	lookup := v.lookup(s.Manager)
-	route := lookup.Route(s.Workload.Namespace, s.Workload.Spec.QueueName)
+	lookup, queue := v.lookup(s.Manager), s.Job().Queue()
+	if s.Workload != nil {
+		queue = s.Workload.Spec.QueueName
+	}
+	route := lookup.Route(s.Job().Namespace, queue)
 	if q := route.Cluster.Object; q != nil {
 		return lookup.MultiKueue(q).Object != nil
 	}
