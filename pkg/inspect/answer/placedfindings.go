@@ -6,6 +6,9 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -13,6 +16,7 @@ import (
 func (q *Question) usePlacements(findings []inspect.Finding) {
 	q.nameLimits(findings)
 	q.withoutDispatch(findings)
+	q.refuteLimits(findings)
 	for i := range findings {
 		f := &findings[i]
 		if f.Code != podsMissing || !q.isAboutPair(f) {
@@ -23,6 +27,22 @@ func (q *Question) usePlacements(findings []inspect.Finding) {
 		})
 		if fixes := q.changes(unfit); len(fixes) > 0 {
 			f.Fixes, f.Remedy = fixes, string(command.Alternatives(fixes))
+		}
+	}
+}
+
+// refuteLimits gives findings that a Job exceeds the limits of the workers another fix, if it fits on one of them.
+// Kueue's message is about all Pods, although it may start fewer (kueue: pkg/scheduler, partial admission).
+func (q *Question) refuteLimits(findings []inspect.Finding) {
+	fits := slices.IndexFunc(q.Trace.Placements, func(p inspect.Placement) bool { return !p.Manager && p.Verdict == inspect.Fits })
+	if fits < 0 || placement.Gate(q.Trace.Placements) != nil {
+		return
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.Code == view.NeverAdmitted && f.Severity != inspect.Info && len(f.Jobs) == 1 && q.isAboutPair(f) {
+			remedy := advice.CheckKueue(view.New(q.Inventory, &view.Shared{}), q.Trace.Placements[fits].Context, nil).Reached(q.Reach)
+			f.Fixes, f.Remedy = remedy.Fixes(), string(remedy)
 		}
 	}
 }
