@@ -270,6 +270,9 @@ func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {
 		a.Reason = inspect.ReasonFinding
 	}
 	a.Message = sentence(reason, append(namesIn(f), names...)...)
+	if a.State == inspect.StateWaiting {
+		a.nameUnread()
+	}
 	if len(f.Fixes) > 0 {
 		a.Fixes, a.Remedy = f.Fixes, command.Prose(f.Remedy)
 	}
@@ -279,11 +282,11 @@ func (a *Answer) take(f *inspect.Finding, reason string, names ...string) {
 func (a *Answer) takeState(f *inspect.Finding) {
 	isWaiting := a.State == inspect.StateWaiting
 	switch {
+	case isWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, func(u inspect.Unchecked) bool { return u.Cluster }):
+		// The finding is about other workers than the unread ones.
 	case isWaiting && (f.MayPass || f.Young && f.AwaitsActor):
 		// The controller may still act, or has had no time to act yet.
 		a.Unchecked = nil
-	case isWaiting && f.Severity == inspect.Warning && slices.ContainsFunc(a.Unchecked, func(u inspect.Unchecked) bool { return u.Cluster }):
-		// The finding is about other workers than the unread ones.
 	case isWaiting || a.State == inspect.StateBlocked || f.Code == mirrorGone:
 		// The finding explains the Job without the parts that were not read.
 		a.State, a.Unchecked = inspect.StateBlocked, nil

@@ -71,12 +71,16 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 	return Brief{Reason: a.Reason, Message: message, Cost: a.Cost, Unchecked: a.Unchecked}
 }
 
-// runsElsewhere says where a Job runs whose own status does not say yet that it runs, "" for others.
+// runsElsewhere says where a Job runs whose own status does not say yet that it runs, "" for others, and if
+// the message of the answer says it.
 func runsElsewhere(t *inspect.Trace, a *Answer) string {
 	if a.State != inspect.StateRunning || t.Origin == nil || t.Origin.Status == delegation.Running {
 		return ""
 	}
 	t.State = a.State
+	if where, _ := strings.CutPrefix(t.Phrase(), "running on "); strings.Contains(a.Message, "runs on "+where) {
+		return ""
+	}
 	return sentence(t.Phrase())
 }
 

@@ -234,6 +234,14 @@ func (a *Answer) addNotRead(candidates []inspect.Placement) {
 	}
 }
 
+// nameUnread mentions the clusters that were not read, on which the answer depends, in a message that is about others.
+func (a *Answer) nameUnread() {
+	unread := slices.DeleteFunc(slices.Clone(a.Unchecked), func(u inspect.Unchecked) bool { return !u.Cluster })
+	if len(unread) > 0 {
+		a.Message += " Not read: " + list(workersOf(unread)) + "."
+	}
+}
+
 // unreadHolders returns the origins of the first holders of quota that may be orphans, and the Workloads
 // of clusters whose holders are unknown. It is nil if a holder is known that is not an orphan: to wait for
 // that one is enough.
