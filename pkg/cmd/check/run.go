@@ -66,6 +66,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 		list.Errors = append(list.Errors, n.Error())
 	}
 	o.advise(ctx, f, inventory, list, judgment, wanted, addresses)
+	o.complete(ctx, f, list, addresses)
 	list.Summary = o.summary(inventory, list, judgment, wanted)
 	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) })...)
 	list.Unchecked = append(list.Unchecked, unreadWorkers(inventory, wanted)...)
@@ -120,6 +121,24 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 		return !wanted.concerns(&f)
 	})
 	answer.ByCost(list.Items)
+}
+
+// maxCompleted is how many Jobs complete reads. If more have such findings, these have one cause, which the first
+// ones show.
+const maxCompleted = 5
+
+// complete adds to findings what trace shows about their Jobs: it reads these Jobs by name, as trace does.
+func (o *checkOptions) complete(ctx context.Context, f *fleet.Fleet, list *inspect.FindingList, addresses []kubecontext.Address) {
+	left := maxCompleted
+	for i := range list.Items {
+		found := &list.Items[i]
+		if !answer.NeedsJob(found) || left == 0 {
+			continue
+		}
+		left--
+		named := read.Wanted{Kind: found.Kind, Name: found.Name, Namespace: found.Namespace}
+		answer.Complete(read.Read(ctx, f, read.Want{Named: &named, Addresses: addresses, Now: o.Clock.Now}), found, o.judging.Reach)
+	}
 }
 
 // renewFixes replaces fixes that depend on quotas, now that the inventory has quotas.

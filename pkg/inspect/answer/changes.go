@@ -7,13 +7,37 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // outOfSync is the code of a mirror that a worker changed, so that Kueue there ended its Workload.
 const outOfSync = "JM036"
 
-// nameChanges adds to findings about a changed mirror what was changed. Only a trace reads whole objects,
-// so the rule does not know it.
+// NeedsJob reports whether Complete has more to say about a finding: what was changed, or where a Job can be
+// dispatched.
+func NeedsJob(f *inspect.Finding) bool {
+	return len(f.Jobs) > 0 && (f.Code == outOfSync || f.Code == ignoredByOwner && slices.ContainsFunc(f.Fixes, isDispatch))
+}
+
+// Complete adds to a finding what a trace of its first Job shows. v was read by the name of that Job, so it has
+// whole objects, and what the candidate clusters have. reach has the flags with which commands reach the clusters.
+func Complete(v *inspect.Inventory, f *inspect.Finding, reach []string) {
+	p, isKnown := pairsByOrigin(v)[f.Jobs[0]]
+	if !isKnown {
+		return
+	}
+	t := chain.Trace(v, p)
+	t.Findings = []inspect.Finding{*f}
+	t.Placements = append(t.Placements, Reached(placement.Around(v).Judge(p, nil), reach)...)
+	q := Question{Inventory: v, Pair: p, Trace: t, Reach: reach}
+	q.nameChanges()
+	q.withoutDispatch(t.Findings)
+	*f = t.Findings[0]
+}
+
+// nameChanges adds to findings about a changed mirror what was changed. Rules do not know it, because they
+// do not read whole objects.
 func (q *Question) nameChanges() {
 	for i := range q.Trace.Findings {
 		f := &q.Trace.Findings[i]

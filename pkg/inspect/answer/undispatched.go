@@ -66,16 +66,18 @@ func (q *Question) isNeverDispatched() bool {
 	return o != nil && o.AwaitsDispatch() && len(all) > 0 && !slices.ContainsFunc(all, isOpen) && len(q.unread()) == 0
 }
 
+// isDispatch reports whether a fix dispatches a Job.
+func isDispatch(f command.Fix) bool { return slices.Contains(f.Command, "--to") }
+
 // withoutDispatch removes from findings the fix that dispatches a Job, if no cluster can take it, and adds what would
 // help instead.
 func (q *Question) withoutDispatch(findings []inspect.Finding) {
 	if !q.isNeverDispatched() {
 		return
 	}
-	dispatches := func(f command.Fix) bool { return slices.Contains(f.Command, "--to") }
 	for i := range findings {
 		if f := &findings[i]; f.Code == ignoredByOwner && q.isAboutPair(f) {
-			f.Fixes = append(q.changes(q.Trace.Placements), slices.DeleteFunc(slices.Clone(f.Fixes), dispatches)...)
+			f.Fixes = append(q.changes(q.Trace.Placements), slices.DeleteFunc(slices.Clone(f.Fixes), isDispatch)...)
 			f.Remedy = string(command.Alternatives(f.Fixes))
 		}
 	}
