@@ -96,10 +96,10 @@ func TestOneUnreadWorker(t *testing.T) {
 		if f.Code == "JM135" {
 			messages = append(messages, f.Message)
 			assert.Equal(t, len(f.Jobs), 9)
-			assert.Equal(t, f.Name, "worker1")
+			assert.Equal(t, f.Kind, "Job")
 		}
 	}
-	assert.DeepEqual(t, messages, []string{"cannot see whether workers admit Jobs: no known context reaches worker1"})
+	assert.DeepEqual(t, messages, []string{"Job default/d02: waits for a worker; not all were read: no known context reaches worker1"})
 }
 
 // TestDoctorNamesAllClusters: doctor names every worker that it could not check for a reason, and does not say

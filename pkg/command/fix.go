@@ -1,6 +1,7 @@
 package command
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,19 @@ func (f Fix) Again(object string) Fix {
 		return f
 	}
 	f.Then = append(f.Then, Step{Text: again, Command: []string{}})
+	return f
+}
+
+// AgainForAll returns a fix that Again has completed for one object as the fix for several, such as "the 4 Jobs".
+func (f Fix) AgainForAll(objects string) Fix {
+	again := regexp.MustCompile(`\bdelete \S+ \S+, and create it again$`)
+	forAll := func(text string) string {
+		return again.ReplaceAllLiteralString(text, "delete "+objects+", and create them again")
+	}
+	f.Text, f.Then = forAll(f.Text), slices.Clone(f.Then)
+	for i := range f.Then {
+		f.Then[i].Text = forAll(f.Then[i].Text)
+	}
 	return f
 }
 

@@ -25,6 +25,9 @@ func withOthers(f *inspect.Finding, message string) string {
 		return message
 	case !isJob:
 		return withJobs(message, sets.List(names))
+	case strings.Contains(message, " "+inspect.Count(len(names)+1, "Job")):
+		// The message is about all of them.
+		return message
 	}
 	// Numbers and verbs of the message belong to the object alone.
 	others := sets.List(names)[0]

@@ -63,9 +63,24 @@ func (a *adviser) advise(f inspect.Finding) []inspect.Finding {
 		if q := a.ask(a.pairs[f.Jobs[0]], &f); q != nil {
 			one = q.Advise(one, a.judgment)
 		}
+		for i := range one {
+			createAllAgain(&one[i])
+		}
 		return one
 	}
 	return []inspect.Finding{f}
+}
+
+// createAllAgain has the fixes of a finding that is the same for several Jobs create all of them again, instead of the
+// first.
+func createAllAgain(f *inspect.Finding) {
+	if len(f.Jobs) < 2 || strings.Contains(f.Message, f.Jobs[0].Namespace+"/"+f.Jobs[0].Name) || f.Subject() == "" || f.Name == f.Jobs[0].Name {
+		return
+	}
+	for i := range f.Fixes {
+		f.Fixes[i] = f.Fixes[i].AgainForAll("the " + inspect.Count(len(f.Jobs), "Job"))
+	}
+	f.Remedy = string(command.Alternatives(f.Fixes))
 }
 
 // ask returns the answered question about a Job of a finding, nil if the Job is unknown, or if enough

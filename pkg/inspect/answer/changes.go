@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
@@ -22,7 +23,7 @@ func NeedsJob(f *inspect.Finding) bool {
 
 // Complete adds to a finding what a trace of its first Job shows. v was read by the name of that Job, so it has
 // whole objects, and what the candidate clusters have. reach has the flags with which commands reach the clusters.
-func Complete(v *inspect.Inventory, f *inspect.Finding, reach []string) {
+func Complete(v *inspect.Inventory, f *inspect.Finding, reach command.Reach) {
 	p, isKnown := pairsByOrigin(v)[f.Jobs[0]]
 	if !isKnown {
 		return

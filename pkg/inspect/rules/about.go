@@ -59,6 +59,8 @@ func (j Judgment) All(is func(code string) bool) []inspect.Finding {
 // Sighting.Complete.
 func (j *candidate) complete() inspect.Finding {
 	full := finding(j.rule, completeSighting(j.sighting))
+	full.sighting, full.joined, full.jobs = j.sighting, j.joined, j.jobs
+	full.group()
 	full.Young, full.Grace, full.Jobs = true, j.period, j.Jobs
 	if full.Clauses == nil {
 		full.Clauses = map[inspect.Ref]string{}

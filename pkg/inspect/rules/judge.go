@@ -131,8 +131,8 @@ type candidate struct {
 	joined map[inspect.Ref]view.Sighting
 	// isYoung is whether it does not count yet. It covers others all the same.
 	isYoung bool
-	// sighting completes a young finding. period is its grace period, and reach
-	// has the flags for its commands.
+	// sighting is the first one. It completes a young finding. period is the grace period of a young finding,
+	// and reach has the flags for its commands.
 	sighting view.Sighting
 	period   time.Duration
 	reach    command.Reach
@@ -176,8 +176,11 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 		}
 		byCause[s.Cause] = len(found)
 		full := finding(r, completeSighting(s))
-		full.Grace = progressGrace(r, grace, age, period)
+		full.Grace, full.sighting = progressGrace(r, grace, age, period), s
 		found = append(found, full)
+	}
+	for i := range found {
+		found[i].group()
 	}
 	return append(found, young(r, early)...)
 }

@@ -9,11 +9,13 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
-// group has what a finding about several Jobs would say about each Job except the first.
+// group has what a finding about several Jobs would say about each Job. The finding itself says that about the
+// first Job, unless it speaks for all.
 type group struct {
-	rule   Rule
-	joined map[inspect.Ref]view.Sighting
-	reach  command.Reach
+	rule         Rule
+	joined       map[inspect.Ref]view.Sighting
+	reach        command.Reach
+	speaksForAll bool
 }
 
 // keep keeps the first sighting of each further Job.
@@ -29,12 +31,34 @@ func (j *candidate) keep(s view.Sighting) {
 	}
 }
 
+// group has the finding say what holds for all its Jobs, if it has several.
+func (j *candidate) group() {
+	if len(j.joined) == 0 || j.sighting.Group == nil {
+		return
+	}
+	first := completeSighting(j.sighting)
+	all := []view.Sighting{first}
+	for _, job := range j.jobs {
+		if s, isJoined := j.joined[inspect.RefOf(job)]; isJoined {
+			all = append(all, s)
+		}
+	}
+	first.Group(&first, all)
+	j.Message, j.Remedy = first.Message, string(first.Remedy)
+}
+
 // addGroup keeps the sightings of a candidate that became a finding.
 func (j *Judgment) addGroup(c *candidate, reach command.Reach) {
 	if len(c.joined) == 0 {
 		return
 	}
-	g := group{rule: c.rule, joined: c.joined, reach: reach}
+	g := group{rule: c.rule, joined: c.joined, reach: reach, speaksForAll: c.sighting.Group != nil}
+	if g.speaksForAll {
+		g.joined = maps.Clone(g.joined)
+		for _, job := range c.sighting.Jobs {
+			g.joined[inspect.RefOf(job)] = c.sighting
+		}
+	}
 	if known, isKnown := j.groups[c.Fingerprint]; isKnown {
 		g.joined = maps.Clone(g.joined)
 		maps.Copy(g.joined, known.joined)
@@ -72,7 +96,7 @@ func (j Judgment) Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspec
 	}
 	f.Jobs = slices.Concat(wanted, others)
 	isJoined := func(r inspect.Ref) bool { _, isJoined := g.joined[r]; return isJoined }
-	if len(wanted) == 0 || slices.ContainsFunc(wanted, func(r inspect.Ref) bool { return !isJoined(r) }) {
+	if len(wanted) == 0 || g.speaksForAll && len(wanted) > 1 || slices.ContainsFunc(wanted, func(r inspect.Ref) bool { return !isJoined(r) }) {
 		return f
 	}
 	c := finding(g.rule, completeSighting(g.joined[wanted[0]]))

@@ -16,10 +16,10 @@ import (
 
 // describeNoNode describes that the scheduler finds no node for the Pods of a mirror.
 func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
-	pods := inspect.Count(b.count, "Pod") + ofMirror(origin)
-	s.GracePeriod = noNode
-	s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
-	s.Remedy = b.findNode(v, mirror)
+	s.GracePeriod, s.Remedy = noNode, b.findNode(v, mirror)
+	b.countUnscheduled(s, origin, func(pods, _ string) string {
+		return fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
+	})
 	labels, isMissing := b.flavorLabels(v, origin, mirror)
 	if len(labels) == 0 {
 		return
@@ -33,21 +33,41 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 	s.Cause += "/" + text
 	fix := command.Say("label nodes: %s; or %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, labels...)...), edit)
 	if isMissing {
-		wait := "waits"
-		if b.count > 1 {
-			wait = "wait"
-		}
-		s.Message = fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", require, text, mirror.Context, has, pods, wait)
 		s.Remedy = fix
+		b.countUnscheduled(s, origin, func(pods, wait string) string {
+			return fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", require, text, mirror.Context, has, pods, wait)
+		})
 		return
 	}
-	s.Message = fmt.Sprintf("the scheduler of %s finds no node for %s: %s %s", mirror.Context, pods, require, text)
+	affinity := ""
 	if origin.HasNodeAffinity {
-		s.Message += ", and the Job has a node affinity"
+		affinity = ", and the Job has a node affinity"
 		s.Cause += "/affinity"
 	}
+	b.countUnscheduled(s, origin, func(pods, _ string) string {
+		return fmt.Sprintf("the scheduler of %s finds no node for %s: %s %s%s", mirror.Context, pods, require, text, affinity)
+	})
 	s.Remedy = command.Say("check which nodes have %s, which %s: %s; or %s", text, require,
 		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(labels, ",")), fix)
+}
+
+// countUnscheduled sets the message of a sighting about Pods without a node: say gets these Pods, and the verb
+// that they wait. A finding about several Jobs counts the Pods of all.
+func (b *obstacle) countUnscheduled(s *view.Sighting, origin *inspect.Job, say func(pods, wait string) string) {
+	count := func(n int, of string) string {
+		if n == 1 {
+			return say(inspect.Count(n, "Pod")+of, "waits")
+		}
+		return say(inspect.Count(n, "Pod")+of, "wait")
+	}
+	s.Count, s.Message = b.count, count(b.count, ofMirror(origin))
+	s.Group = func(first *view.Sighting, all []view.Sighting) {
+		total := 0
+		for i := range all {
+			total += all[i].Count
+		}
+		first.Message = count(total, " of "+inspect.Count(len(all), "Job"))
+	}
 }
 
 // describeUnconfirmed describes Pods of a mirror of which no node shows that they run.

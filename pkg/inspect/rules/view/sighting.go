@@ -56,6 +56,11 @@ type Sighting struct {
 	// Cause joins sightings: those of a rule with the same Cause become one finding, with the Jobs
 	// of all and the object of the first.
 	Cause string
+	// Count is how many objects of its Job Message counts, for Group.
+	Count int
+	// Group changes Message and Remedy of the first of several sightings with one Cause, so that they hold for
+	// all, which are in all. It is nil if they hold as they are.
+	Group func(first *Sighting, all []Sighting)
 }
 
 // Of returns a Job as the object of a finding.

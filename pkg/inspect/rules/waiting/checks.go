@@ -2,6 +2,8 @@ package waiting
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -70,7 +72,31 @@ func reportOpenCheck(v *view.View, s view.Submission, state kueue.CheckState) {
 		Object: o, Since: view.Latest(state.LastTransitionTime.Time, offeredSince(s)), Evidence: evidence, Remedy: remedy,
 		Message: waits + ", which " + answer.For(s.Job().Namespace+"/"+s.Job().Name), Clause: waits + ", which " + answer.String(),
 		Jobs: []*inspect.Job{s.Job()}, Cause: f.Context + " " + state.Name, MayPass: check != nil || !known,
+		Group: joinAnswers,
 	})
+}
+
+// joinAnswers has a finding about several Jobs that wait for one check give the answer of the check to each, once if
+// all are equal.
+func joinAnswers(first *view.Sighting, all []view.Sighting) {
+	const most = 2
+	var different []view.Sighting
+	for _, s := range all {
+		if !slices.ContainsFunc(different, func(o view.Sighting) bool { return o.Clause == s.Clause }) {
+			different = append(different, s)
+		}
+	}
+	if len(different) == 1 {
+		first.Message = first.Clause
+		return
+	}
+	waits, _, _ := strings.Cut(first.Message, ", which ")
+	for _, s := range different[1:min(most, len(different))] {
+		first.Message += ", and " + strings.TrimPrefix(s.Message, waits+", which ")
+	}
+	if more := len(different) - most; more > 0 {
+		first.Message += "; " + inspect.Count(more, "more answer")
+	}
 }
 
 // whatToRead returns what of a Workload says more than an answer that the message of a finding quotes.

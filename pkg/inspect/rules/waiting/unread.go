@@ -1,7 +1,6 @@
 package waiting
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,24 +27,16 @@ func workersUnread() view.Rule {
 }
 
 func detectWorkersUnread(v *view.View) {
-	var waiting []unread
 	for w := range unadmitted(v) {
 		if u := unreadOf(v, w); len(u.reasons) > 0 {
-			waiting = append(waiting, u)
-		}
-	}
-	for _, group := range view.GroupBy(waiting, func(u unread) string { return u.cause() }) {
-		for i := range group.Values {
-			group.Values[i].report(v, len(group.Values) > 1)
+			u.report(v)
 		}
 	}
 }
 
 // unread describes the workers that a submission was offered to and that were not read.
 type unread struct {
-	w *waiter
-	// worker is the first of these MultiKueueClusters.
-	worker   string
+	w        *waiter
 	reasons  []string
 	remedies []command.Prose
 	// hasReason is whether another worker shows why it does not admit the submission.
@@ -55,11 +46,11 @@ type unread struct {
 
 // cause is equal for all submissions that wait for the same workers, which were not read for the same reasons.
 func (u *unread) cause() string {
-	return strings.Join(append([]string{u.w.Manager.Context, u.worker}, u.reasons...), " ")
+	return strings.Join(append([]string{u.w.Manager.Context}, u.reasons...), " ")
 }
 
-// report reports one submission. isShared is whether others wait for the same workers.
-func (u *unread) report(v *view.View, isShared bool) {
+// report reports one submission.
+func (u *unread) report(v *view.View) {
 	f, job, why := u.w.Manager, u.w.Job(), strings.Join(u.reasons, "; ")
 	workload := view.OfWorkload(f, u.w.Workload)
 	offer := fmt.Sprintf("%s: %s was offered to %s", f.Context, workload.String(), strings.Join(offeredNames(v, u.w), ", "))
@@ -75,10 +66,6 @@ func (u *unread) report(v *view.View, isShared bool) {
 	}
 	if u.hasReason {
 		s.Message = "waits for a worker; not all were read: " + why
-	}
-	if isShared {
-		s.Object, s.Clause = view.OfKueue(f, "MultiKueueCluster", "", u.worker), s.Message
-		s.Message = "cannot see whether workers admit Jobs: " + why
 	}
 	v.Report(s)
 }
@@ -105,17 +92,13 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 			u.hasReason = u.hasReason || isHeld
 			if !isHeld && !v.CanRead(worker, inspect.PartWorkloads, inspect.PartQueues) {
 				inPart = append(inPart, worker)
-				u.name(name)
 			}
 		case context == "":
 			lacking = append(lacking, name)
-			u.name(name)
 		case v.Failed(context) == nil:
 			unselected = append(unselected, context)
-			u.name(name)
 		default:
 			u.addFailed(context, v.Failed(context))
-			u.name(name)
 		}
 	}
 	if len(unselected) > 0 {
@@ -130,9 +113,6 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 	}
 	return u
 }
-
-// name keeps the name of the first worker that was not read.
-func (u *unread) name(cluster string) { u.worker = cmp.Or(u.worker, cluster) }
 
 // selection returns the selected contexts and those of workers: first the manager and its workers.
 func selection(v *view.View, manager *inspect.Facts, workers []string) []string {
