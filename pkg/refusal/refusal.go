@@ -133,11 +133,12 @@ func (t *Target) plugins() []plugin {
 	return []plugin{
 		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(r *Refusal, m []string) {
 			of(r, "ServiceAccount", t.Namespace, m[1], "does not exist, and the Pods run as it")
-			r.Remedy = t.kubectl(t.Namespace, "create", "serviceaccount", m[1]).Prose()
+			create := t.kubectl(t.Namespace, "create", "serviceaccount", m[1])
+			r.Remedy = command.Say("create the ServiceAccount: %s", create)
 			// The controller has had time for the Pods of a submitted object.
 			if m[1] == DefaultAccount && t.Again == "" {
 				r.Message = "does not exist yet, and the Pods run as it"
-				r.Remedy = command.Say("try again in a moment: a controller creates it in every new namespace; if none does on %s: %s", t.Context, r.Remedy)
+				r.Remedy = command.Say("try again in a moment: a controller creates it in every new namespace; if none does on %s: %s", t.Context, create)
 			}
 		}},
 		{`^no PriorityClass with name (\S+) was found`, func(r *Refusal, m []string) {
@@ -173,7 +174,7 @@ func (t *Target) plugins() []plugin {
 		}},
 		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(r *Refusal, m []string) {
 			of(r, "Namespace", "", m[1], "is being deleted")
-			r.Remedy = command.Say("%s, then create the namespace again, or choose another namespace", t.kubectl("", "wait", "--for=delete", "namespace", m[1]))
+			r.Remedy = command.Say("wait until it is deleted: %s, then create the namespace again, or choose another namespace", t.kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
 		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(r *Refusal, m []string) {
 			r.IsSentence, r.Message = true, fmt.Sprintf("a LimitRange rejects %s: %s", t.Rejected, strings.Trim(m[0], "[]"))

@@ -211,7 +211,7 @@ func TestRemediesOfDispatch(t *testing.T) {
 	assert.Equal(t, f.Severity, inspect.Error)
 
 	f = find("JM101", addOwned("jobmanagedby.github.io/dispatch", "other", otherUID, "", ""), noLeases())
-	assert.Equal(t, f.Remedy, quoted(again+"CONTEXT")+"; or "+quoted("kubectl jobs-managedby recreate other -n default --context kwok-mgr --managed-by ''"))
+	assert.Equal(t, f.Remedy, "dispatch it: "+quoted(again+"CONTEXT")+"; or give it to the built-in controller: "+quoted("kubectl jobs-managedby recreate other -n default --context kwok-mgr --managed-by ''"))
 	f = find("JM105", addDispatched(started), expired)
 	assert.Equal(t, f.Remedy, "start the Job from scratch: "+quoted(again+"kwok-w1 --new-mirror")+"; or end the Job: "+end)
 }

@@ -22,7 +22,7 @@ func TestAmbiguousMirrors(t *testing.T) {
 	}{
 		"the first is named":  {[]edit{on("kwok-w1", "mirror-of-other"), on("kwok-w2", "else")}, ": " + second},
 		"the second is named": {[]edit{on("kwok-w1", "else"), on("kwok-w2", "mirror-of-other")}, ": " + first},
-		"neither is":          {[]edit{on("kwok-w1", "a"), on("kwok-w2", "b")}, ": " + first + ", or " + second},
+		"neither is":          {[]edit{on("kwok-w1", "a"), on("kwok-w2", "b")}, ": " + first + "; or delete the mirror on kwok-w2 (keep one): " + second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testCase{base: "running", edits: append([]edit{addDispatched(started)}, tt.edits...)}.make(t)
@@ -52,8 +52,8 @@ func TestMirrorOfMultiKueuesChoice(t *testing.T) {
 			addWorkload("kwok-mgr", otherWorkload, "", `nominatedClusterNames: [worker1, worker2]`),
 			addWorkload("kwok-w1", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
 			addWorkload("kwok-w2", otherWorkload, "labels: {kueue.x-k8s.io/multikueue-origin: multikueue}", ""),
-		}, "delete all but one of the mirrors: " + first + ", or " + second},
-		"none is": {[]edit{chosen("null"), patch("kwok-mgr", "Job/train", `{status: {startTime: null}}`)}, "delete all but one of the mirrors: " + first + ", or " + second},
+		}, "delete the mirror on kwok-w1 (keep one): " + first + "; or delete the mirror on kwok-w2 (keep one): " + second},
+		"none is": {[]edit{chosen("null"), patch("kwok-mgr", "Job/train", `{status: {startTime: null}}`)}, "delete the mirror on kwok-w1 (keep one): " + first + "; or delete the mirror on kwok-w2 (keep one): " + second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			findings := judge(t, testCase{base: "cluster-removed-from-config", edits: tt.edits}.make(t), []rules.Rule{rule}, 0)

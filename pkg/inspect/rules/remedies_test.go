@@ -28,6 +28,9 @@ func checkRemedy(t *testing.T, f inspect.Finding) {
 	t.Helper()
 	assert.Assert(t, strings.Count(f.Remedy, "`")%2 == 0, "%s: backquotes are pairs: %s", f.Code, f.Remedy)
 	assert.Assert(t, !strings.Contains(f.Remedy, "%!"), "%s: %s", f.Code, f.Remedy)
+	for _, fix := range command.Prose(f.Remedy).Fixes() {
+		assert.Assert(t, fix.Text != "", "%s: a fix says in words what it does: %s", f.Code, f.Remedy)
+	}
 	for _, part := range command.Prose(f.Remedy).Parts() {
 		if part.IsCommand {
 			checkCommand(t, f.Code, part.Text)
@@ -107,7 +110,13 @@ func TestRecreate(t *testing.T) {
 			rule, _ := rules.ByCode("JM305")
 			findings := judge(t, inspect.NewInventory(v.Now, v.Clusters, v.Addresses), []rules.Rule{rule}, 0)
 			assert.Equal(t, len(findings), 1)
-			assert.Equal(t, findings[0].Remedy, "for MultiKueue: "+tt.give+"; or for its own controller: "+tt.release+
+			named := func(owner, remedy string) string {
+				if strings.HasPrefix(remedy, "`") {
+					return "give it to " + owner + ": " + remedy
+				}
+				return remedy
+			}
+			assert.Equal(t, findings[0].Remedy, named("MultiKueue", tt.give)+"; or "+named("the built-in controller", tt.release)+
 				"; check that the webhook of TFJobs is installed: "+quoted("kubectl --context kwok-mgr get validatingwebhookconfigurations"))
 		})
 	}

@@ -235,7 +235,7 @@ func TestRefusedPods(t *testing.T) {
 	rule, _ := rules.ByCode("JM049")
 	for refusal, remedy := range map[string]string{
 		pod + "no PriorityClass with name high was found":                                            "create PriorityClass high on kwok-w1, like the one on kwok-mgr, if it exists there: `kubectl --context kwok-mgr get priorityclass high -o yaml`",
-		pod + `error looking up service account default/default: serviceaccount "default" not found`: "`kubectl --context kwok-w1 -n default create serviceaccount default`",
+		pod + `error looking up service account default/default: serviceaccount "default" not found`: "create the ServiceAccount: `kubectl --context kwok-w1 -n default create serviceaccount default`",
 		pod + `violates PodSecurity "restricted:latest": runAsNonRoot != true (pod or container "c" must set securityContext.runAsNonRoot=true)`: fields +
 			"; or allow Pods of level baseline there: `kubectl --context kwok-w1 label --overwrite namespace default pod-security.kubernetes.io/enforce=baseline`",
 		pod + `violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)`:         fields + "; or ask the administrator of the namespace to allow such Pods",

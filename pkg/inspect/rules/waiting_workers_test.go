@@ -27,7 +27,7 @@ const onlyMgr = `{apiVersion: v1, kind: Namespace, metadata: {name: only-mgr}}`
 
 // createdIn returns the remedy for a namespace that a worker lacks.
 func createdIn(context string) string {
-	return quoted("kubectl --context "+context+" create namespace only-mgr") + ", and then create LocalQueue only-mgr/user-queue on " + context + ": " +
+	return "create namespace only-mgr on " + context + ": " + quoted("kubectl --context "+context+" create namespace only-mgr") + ", and then create LocalQueue only-mgr/user-queue on " + context + ": " +
 		quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"only-mgr"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context `+context+` create -f -`)
 }
 

@@ -34,6 +34,11 @@ func DeleteNamed(j *inspect.Job) command.Prose {
 	return command.Say("delete the %s: %s", j.Kind, DeleteJob(j))
 }
 
+// CreateNamespace returns how to create a namespace on a cluster.
+func CreateNamespace(context, name string) command.Prose {
+	return command.Say("create namespace %s on %s: %s", name, context, command.Kubectl(context, "", "create", "namespace", name))
+}
+
 // KubectlObject returns the kubectl command with a verb for an object of Kueue.
 func KubectlObject(o view.Object, verb string) command.Command {
 	return kueue.Kubectl(o.Context, verb, o.Kind, o.Namespace, o.Name)

@@ -29,11 +29,11 @@ func Disown(v *view.View, j *inspect.Job) command.Prose {
 	change := SetField(j, row.ManagedBy, nil).Prose()
 	switch {
 	case !CanChangeOwner(j):
-		return Recreation(v, j, delegation.BuiltIn)
+		change = Recreation(v, j, delegation.BuiltIn)
 	case row.Discovered:
-		return command.Say("%s; if that is refused, %s", change, Recreation(v, j, delegation.BuiltIn))
+		change = command.Say("%s; if that is refused, %s", change, Recreation(v, j, delegation.BuiltIn))
 	}
-	return change
+	return givenTo(delegation.BuiltIn, change)
 }
 
 // GiveTo returns how to give a Job to an owner.
@@ -42,14 +42,30 @@ func GiveTo(v *view.View, j *inspect.Job, owner delegation.Owner) command.Prose 
 	change := SetField(j, row.ManagedBy, string(owner)).Prose()
 	switch {
 	case !CanChangeOwner(j):
-		return Recreation(v, j, owner)
+		change = Recreation(v, j, owner)
 	case row.Change == delegation.WhileSet && !j.ManagedBy.IsBuiltIn():
 		// One value cannot be replaced by another, but by none.
-		return command.Say("%s, and then %s", SetField(j, row.ManagedBy, nil), change)
+		change = command.Say("%s, and then %s", SetField(j, row.ManagedBy, nil), change)
 	case row.Discovered:
-		return command.Say("%s; if that is refused, %s", change, Recreation(v, j, owner))
+		change = command.Say("%s; if that is refused, %s", change, Recreation(v, j, owner))
 	}
-	return change
+	return givenTo(owner, change)
+}
+
+// givenTo returns a remedy that gives a Job to an owner, with a text that says so if the remedy begins with a
+// command.
+func givenTo(owner delegation.Owner, remedy command.Prose) command.Prose {
+	if parts := remedy.Parts(); len(parts) == 0 || !parts[0].IsCommand {
+		return remedy
+	}
+	name := string(owner)
+	switch {
+	case owner.IsBuiltIn():
+		name = "the built-in controller"
+	case owner == delegation.MultiKueue:
+		name = "MultiKueue"
+	}
+	return command.Say("give it to %s: %s", name, remedy)
 }
 
 // ControllerOf returns the object that controls a Job, as far as the Job names it; nil if none does.

@@ -21,7 +21,7 @@ func GrantRights(kubectl func(words ...string) command.Command, user string, rig
 	create := kubectl("apply", "-f", "-").Fed(command.JSON(map[string]any{
 		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": map[string]any{"name": role}, "rules": rules,
 	}))
-	return command.Say("%s, and then %s", create, kubectl("create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
+	return command.Say("grant the rights: %s, and then %s", create, kubectl("create", "clusterrolebinding", role, "--clusterrole="+role, "--user="+user))
 }
 
 // GetReadRights returns how a user gets the right to read kinds of objects in contexts.

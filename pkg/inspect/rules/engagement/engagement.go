@@ -61,7 +61,7 @@ func reportUnqueued(v *view.View, s view.Submission) {
 	case !has:
 		sighting.Message = fmt.Sprintf("Kueue is not installed on %s: nothing dispatches it", j.Context)
 		sighting.Evidence = []string{quote.NeverWritten(j), j.Context + ": kueue.x-k8s.io is not served"}
-		sighting.Remedy = command.Say("to run it on %s: %s; or submit it to a cluster that has Kueue", j.Context, advice.Disown(v, j))
+		sighting.Remedy = command.Say("to run it on %s, %s; or submit it to a cluster that has Kueue", j.Context, advice.Disown(v, j))
 		sighting.Cause = "no Kueue on " + j.Context
 	case j.Queue() == "":
 		sighting.Message = "ignored by Kueue: no queue label"
@@ -142,7 +142,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if isWithout {
 		covered := q.Covered()
 		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
-		sighting.Remedy = command.Say("%s with a request for %s; or to run it on %s: %s", advice.CreateAgain(j), resourcesOf(q), j.Context, advice.Disown(v, j))
+		sighting.Remedy = command.Say("%s with a request for %s; or to run it on %s, %s", advice.CreateAgain(j), resourcesOf(q), j.Context, advice.Disown(v, j))
 	}
 	v.Report(sighting)
 }
@@ -155,5 +155,5 @@ func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command
 	if queue != advice.QueuePlaceholder {
 		remedy = command.Say("%s; or %s", remedy, afterOpening(advice.OpenQueue(v, s, queue), command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
 	}
-	return command.Say("%s; or to run it on %s: %s", remedy, j.Context, advice.Disown(v, j))
+	return command.Say("%s; or to run it on %s, %s", remedy, j.Context, advice.Disown(v, j))
 }

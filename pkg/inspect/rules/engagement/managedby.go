@@ -55,7 +55,7 @@ func reportManagedByMissing(v *view.View, r rejection) {
 	give := advice.GiveTo(v, j, delegation.MultiKueue)
 	if r.workload.Spec.QueueName != "" && advice.CanRecreate(j, delegation.MultiKueue) && j.Controller == nil && !advice.CanChangeOwner(j) {
 		// The label of the queue may have been removed since.
-		give = advice.RecreateIn(v, j, delegation.MultiKueue, r.workload.Spec.QueueName).Prose()
+		give = command.Say("give it to MultiKueue: %s", advice.RecreateIn(v, j, delegation.MultiKueue, r.workload.Spec.QueueName))
 	}
 	if advice.CanChangeOwner(j) {
 		give += ", and then " + r.recreateCommand().Prose()
@@ -103,9 +103,9 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 	case j.ManagedBy.IsBuiltIn():
 		return command.Say("%s; or to run it on %s itself, %s", give, j.Context, leave)
 	case delegation.NearestOwner(j.ManagedBy, delegation.KnownOwners()) == delegation.MultiKueue:
-		return command.Say("give it to MultiKueue: %s; or for its owner %s, %s", give, string(j.ManagedBy), leave)
+		return command.Say("%s; or for its owner %s, %s", give, string(j.ManagedBy), leave)
 	}
-	return command.Say("for its owner %s, %s; or give it to MultiKueue: %s", string(j.ManagedBy), leave, give)
+	return command.Say("for its owner %s, %s; or %s", string(j.ManagedBy), leave, give)
 }
 
 // leaveQueue returns how to remove an object from its queue and resume it. Kueue does not resume it

@@ -125,7 +125,7 @@ func reportNoAdapter(v *view.View, r rejection) {
 	}
 	if r.owner.Kind == "" {
 		s.Message = fmt.Sprintf("Workload %s/%s has no owner that MultiKueue on %s can copy", r.workload.Namespace, r.workload.Name, r.manager.Context)
-		s.Remedy = command.Say("%s, and submit its object to a queue without MultiKueue",
+		s.Remedy = command.Say("delete the Workload: %s, and submit its object to a queue without MultiKueue",
 			advice.KubectlObject(view.OfWorkload(r.manager, r.workload), "delete"))
 		v.Report(s)
 		return

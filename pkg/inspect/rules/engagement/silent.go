@@ -186,7 +186,7 @@ func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 	}
 	all, _ := v.Configs(f)
 	configs := view.ConfigsNaming(all, c.Name)
-	remedy := advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "delete").Prose()
+	remedy := command.Say("delete the MultiKueueCluster: %s", advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "delete"))
 	if len(configs) > 0 {
 		remedy = command.Say("remove %s from spec.clusters of %s: %s, and then %s",
 			c.Name, strings.Join(configs, " and "), command.Kubectl(f.Context, "", "edit", "multikueueconfigs.kueue.x-k8s.io").With(configs...), remedy)

@@ -53,7 +53,7 @@ func (r *reclaimedMirror) sighting(v *view.View) view.Sighting {
 		Evidence: []string{
 			ownerNotSet(o), r.proof, quote.State(m), quote.State(o),
 		},
-		Remedy: command.Say("to run it only on %s, delete the mirror: %s; or to run it elsewhere, delegate it again: %s", o.Context, advice.DeleteJob(m), advice.GiveTo(v, o, r.owner())),
+		Remedy: command.Say("to run it only on %s, delete the mirror: %s; or to run it elsewhere, %s", o.Context, advice.DeleteJob(m), advice.GiveTo(v, o, r.owner())),
 	}
 	if view.IsLiveJob(o) {
 		s.Message = fmt.Sprintf("it runs twice: no longer managed by %s, it runs on %s, and its mirror on %s still runs", r.owner(), o.Context, m.Context)

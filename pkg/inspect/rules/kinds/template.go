@@ -70,13 +70,14 @@ func describeIgnored(template *inspect.Job, waiting []*inspect.Job) view.Sightin
 		s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.concurrencyPolicy of %s is %s", template.Context, s.Object.String(), template.Concurrency))
 	}
 	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: %s controls %s", oldest.Context, s.Object.String(), view.Of(oldest).String()), quote.NeverWritten(oldest))
+	disown := command.Say("remove the owner from the %s: %s", template.Kind, advice.SetField(template, row.ManagedBy, nil))
 	s.Remedy = command.Say("check that the controller of %s runs and picks them up; or %s, and delete the waiting ones: %s",
-		oldest.ManagedBy, advice.SetField(template, row.ManagedBy, nil), advice.DeleteJob(oldest))
+		oldest.ManagedBy, disown, advice.DeleteJob(oldest))
 	if meant := delegation.SuggestOwner(oldest.ManagedBy); meant != "" {
 		s.Remedy = command.Say("correct the owner to %s: %s; and delete the waiting ones: %s", string(meant), advice.SetField(template, row.ManagedBy, string(meant)), advice.DeleteJob(oldest))
 	}
 	if oldest.ManagedBy == delegation.Dispatch && advice.CanDispatch(oldest.Row()) {
-		s.Remedy = command.Say("dispatch the waiting ones: %s; or %s, and delete them", advice.DispatchTo(oldest, "CONTEXT", oldest.Namespace), advice.SetField(template, row.ManagedBy, nil))
+		s.Remedy = command.Say("dispatch the waiting ones: %s; or %s, and delete them", advice.DispatchTo(oldest, "CONTEXT", oldest.Namespace), disown)
 	}
 	return s
 }

@@ -143,7 +143,7 @@ func (e *multiKueue) reportCopies(d *dispatcher, w *kueue.Workload, state *kueue
 	}
 	s := view.Sighting{
 		Object: view.OfKueue(d.Facts, "Workload", w.Namespace, w.Name), Since: state.LastTransitionTime.Time, Evidence: evidence,
-		Message: "MultiKueue rejected it, but left its copies on the workers", Remedy: command.Join(remedies, "; "),
+		Message: "MultiKueue rejected it, but left its copies on the workers", Remedy: command.Say("delete the copies: %s", command.Join(remedies, "; ")),
 	}
 	if j := e.JobOf(d.Facts, w); j != nil {
 		s.Object, s.Jobs = view.Of(j), []*inspect.Job{j}
@@ -182,7 +182,7 @@ func keptWorkload(manager *inspect.Facts, w *kueue.Workload, s stray, state *kue
 				manager.Context, view.OfKueue(manager, "Workload", w.Namespace, w.Name).String(), s.job.Kind, delegation.JobUIDLabel, w.Labels[delegation.JobUIDLabel]),
 			quote.State(s.job),
 		},
-		Remedy: command.Say("%s; if the mirror still exists a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job)),
+		Remedy: command.Say("delete the Workload: %s; if the mirror still exists a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job)),
 	}
 	if c := w.Condition(kueue.Finished); view.IsTrue(c) {
 		sighting.Since = c.LastTransitionTime.Time

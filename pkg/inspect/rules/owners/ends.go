@@ -186,7 +186,7 @@ func shortTTL() view.Rule {
 						Evidence: []string{
 							quote.TTL(j), quote.Mark(j), quote.State(p.Origin),
 						},
-						Remedy: advice.RemoveTTL(j).Prose(),
+						Remedy: command.Say("remove the TTL: %s", advice.RemoveTTL(j)),
 					})
 				}
 			}

@@ -39,7 +39,7 @@ func refusedOwner(v *view.View, j *inspect.Job, row delegation.Kind) view.Sighti
 		Object: view.Of(j), Since: j.CreationTimestamp.Time, Jobs: []*inspect.Job{j},
 		Message:  fmt.Sprintf("%s of a %s must be %s, but is %s", quote.OwnerField(row), j.Kind, strings.Join(allowed, " or "), j.ManagedBy),
 		Evidence: []string{quote.Owner(j), quote.State(j)},
-		Remedy: command.Say("for MultiKueue: %s; or for its own controller: %s; check that the webhook of %s is installed: %s",
+		Remedy: command.Say("%s; or %s; check that the webhook of %s is installed: %s",
 			advice.GiveTo(v, j, delegation.MultiKueue), advice.Disown(v, j), quote.Plural(j), command.Kubectl(j.Context, "", "get", "validatingwebhookconfigurations")),
 	}
 	if j.Status == delegation.Unclaimed {

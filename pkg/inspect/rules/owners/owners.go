@@ -91,7 +91,7 @@ func describeIgnored(v *view.View, j *inspect.Job, isKnown bool, served sets.Set
 		s.Remedy = advice.Disown(v, j)
 	case j.ManagedBy == delegation.Dispatch:
 		s.Message = "waits to be dispatched"
-		s.Remedy = command.Say("%s; or %s", advice.DispatchTo(j, "CONTEXT", j.Namespace), advice.Disown(v, j))
+		s.Remedy = command.Say("dispatch it: %s; or %s", advice.DispatchTo(j, "CONTEXT", j.Namespace), advice.Disown(v, j))
 	case kinds != "":
 		s.Message = fmt.Sprintf("%s is the controller of %s, and ignores %s", j.ManagedBy, kinds, quote.Plural(j))
 		s.Remedy = advice.Disown(v, j)

@@ -59,11 +59,12 @@ func runsTwice(v *view.View, p inspect.Pair, live []*inspect.Job, since time.Tim
 		s.Evidence = append(s.Evidence, evidence)
 	}
 	var places, kept []string
-	var all, others []command.Command
+	var all []command.Prose
+	var others []command.Command
 	for _, j := range live {
 		places = append(places, j.Context)
 		s.Evidence = append(s.Evidence, quote.State(j), quote.Mark(j))
-		all = append(all, advice.DeleteJob(j))
+		all = append(all, command.Say("delete the mirror on %s (keep one): %s", j.Context, advice.DeleteJob(j)))
 		if isKept(j) {
 			kept = append(kept, j.Context)
 		} else {
@@ -74,7 +75,7 @@ func runsTwice(v *view.View, p inspect.Pair, live []*inspect.Job, since time.Tim
 	s.Remedy = command.Say("keep the mirror on %s, and delete the others: %s", inspect.And(kept), command.JoinCommands(others, "; "))
 	if len(others) == 0 || len(others) == len(live) {
 		// Nothing shows which of them is the right one.
-		s.Remedy = "delete all but one of the mirrors: " + command.JoinCommands(all, ", or ")
+		s.Remedy = command.Join(all, "; or ")
 	}
 	return s
 }

@@ -83,7 +83,8 @@ func repairParameters(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) c
 	if configs, _ := v.Configs(f); len(configs) == 1 {
 		name = configs[0].Name
 	}
-	return advice.PatchObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters").Prose()
+	return command.Say("set spec.parameters of AdmissionCheck %s to MultiKueueConfig %s: %s", c.Name, name,
+		advice.PatchObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters"))
 }
 
 // showChecks returns the remedy for AdmissionChecks that are not active.

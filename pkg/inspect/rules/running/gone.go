@@ -33,7 +33,7 @@ func deletedByTTL() view.Rule {
 				sighting := goneSighting(s)
 				sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
 				sighting.Evidence = append(sighting.Evidence, quote.TTL(j))
-				sighting.Remedy = advice.RemoveTTL(j).Prose()
+				sighting.Remedy = command.Say("remove the TTL: %s", advice.RemoveTTL(j))
 				for _, m := range s.Pair.Mirrors {
 					sighting.Remedy += "; " + advice.RemoveTTL(m.Job).Prose()
 				}

@@ -44,13 +44,15 @@ func reportClasses(v *view.View, l view.Link, here, there map[string]int32) {
 		names = append(names, name)
 		if exists {
 			evidence = append(evidence, fmt.Sprintf("WorkloadPriorityClass %s has the value %d on %s, and %d on %s", name, here[name], l.Manager.Context, value, l.Worker.Context))
-			steps = append(steps, kueue.Kubectl(l.Worker.Context, "patch", "WorkloadPriorityClass", "", name).With("--type", "merge", "-p", command.Patch(here[name], "value")).Prose())
+			steps = append(steps, command.Say("give WorkloadPriorityClass %s on %s the same value: %s", name, l.Worker.Context,
+				kueue.Patch(l.Worker.Context, "WorkloadPriorityClass", "", name, here[name], "value")))
 			continue
 		}
 		evidence = append(evidence, fmt.Sprintf("%s: there is no WorkloadPriorityClass %s, which %s has", l.Worker.Context, name, l.Manager.Context))
-		steps = append(steps, command.Kubectl(l.Worker.Context, "", "create", "-f", "-").Fed(command.JSON(map[string]any{
+		create := command.Kubectl(l.Worker.Context, "", "create", "-f", "-").Fed(command.JSON(map[string]any{
 			"apiVersion": "kueue.x-k8s.io/" + l.Worker.Kueue.Version, "kind": "WorkloadPriorityClass", "metadata": map[string]any{"name": name}, "value": here[name],
-		})).Prose())
+		}))
+		steps = append(steps, command.Say("create WorkloadPriorityClass %s on %s: %s", name, l.Worker.Context, create))
 	}
 	if len(names) == 0 {
 		return

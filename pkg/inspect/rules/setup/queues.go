@@ -105,14 +105,14 @@ func closed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) (s view.Sig
 	case kueue.IsStopped(local.Spec.StopPolicy):
 		object = view.OfKueue(f, "LocalQueue", local.Namespace, local.Name)
 		s = stoppedQueue(object, local.Spec.StopPolicy)
-		s.Remedy = kueue.Resume(f.Context, "LocalQueue", local.Namespace, local.Name).Prose()
+		s.Remedy = kueue.ResumeLocalQueue(f.Context, local.Namespace, local.Name).Prose()
 	case queue == nil && !ok:
 		return s, false
 	case queue == nil:
 		return queueToNowhere(f, local), true
 	case kueue.IsStopped(queue.Spec.StopPolicy):
 		s = stoppedQueue(object, queue.Spec.StopPolicy)
-		s.Remedy = kueue.Resume(f.Context, "ClusterQueue", "", queue.Name).Prose()
+		s.Remedy = command.Say("resume the ClusterQueue: %s", kueue.Resume(f.Context, "ClusterQueue", "", queue.Name))
 	default:
 		active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 		if !view.IsFalse(active) || isReportedElsewhere(v, f, active) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -53,9 +54,9 @@ func reportNamespaces(v *view.View, l view.Link) {
 			missing = append(missing, name)
 			if found != nil {
 				ending = append(ending, name)
-				steps = append(steps, command.Kubectl(l.Worker.Context, "", "wait", "--for=delete", "namespace", name).Prose())
+				steps = append(steps, command.Say("wait until namespace %s is deleted: %s", name, command.Kubectl(l.Worker.Context, "", "wait", "--for=delete", "namespace", name)))
 			}
-			steps = append(steps, command.Kubectl(l.Worker.Context, "", "create", "namespace", name).Prose())
+			steps = append(steps, advice.CreateNamespace(l.Worker.Context, name))
 		}
 		if v.CanRead(l.Worker, inspect.PartQueues) && l.Worker.Kueue != nil {
 			locals, items = append(locals, name+"/"+q.Local.Name), append(items, localQueueFor(v, l, q))
@@ -87,9 +88,13 @@ func reportNamespaces(v *view.View, l view.Link) {
 	v.Report(s)
 }
 
-// createAll returns the command that creates objects on a worker.
+// createAll returns how to create LocalQueues on a worker.
 func createAll(l view.Link, items []any) command.Prose {
-	return command.Kubectl(l.Worker.Context, "", "create", "-f", "-").Fed(command.JSON(listOf(items))).Prose()
+	what := "the LocalQueue"
+	if len(items) > 1 {
+		what += "s"
+	}
+	return command.Say("create %s on %s: %s", what, l.Worker.Context, command.Kubectl(l.Worker.Context, "", "create", "-f", "-").Fed(command.JSON(listOf(items))))
 }
 
 // localQueueFor returns the LocalQueue that a worker lacks.

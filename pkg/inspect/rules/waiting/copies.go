@@ -96,7 +96,7 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 // createNamespace returns how to create a namespace on a worker, with the LocalQueue that a
 // Workload needs there.
 func createNamespace(v *view.View, w *waiter, o view.Copy) command.Prose {
-	create := command.Kubectl(o.Worker.Context, "", "create", "namespace", w.Workload.Namespace).Prose()
+	create := advice.CreateNamespace(o.Worker.Context, w.Workload.Namespace)
 	if !v.CanRead(o.Worker, inspect.PartQueues) || w.Workload.Spec.QueueName == "" {
 		return create
 	}
