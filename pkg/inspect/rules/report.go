@@ -253,7 +253,8 @@ func (r *reporter) unusedNames(f *inspect.Facts) []string {
 func (r *reporter) addTopics(c *inspect.DoctorCluster, f *inspect.Facts, involved []*inspect.Facts) {
 	isWorker := c.Role == inspect.RoleWorker
 	for _, t := range topics() {
-		if isWorker && !t.ofWorker || !c.IsWorker() && t.onlyWorker || r.hasFinding(f, t) || t.name == topicQueues && hasInactiveQueue(f) {
+		isOfOther := isWorker && !t.ofWorker || !c.IsWorker() && t.onlyWorker
+		if isOfOther || r.hasProblem(f, t) {
 			continue
 		}
 		// Without Kueue, a worker has nothing to check but its clock.
@@ -300,6 +301,11 @@ func (r *reporter) isUnsure(f *inspect.Facts, t topic, isWorker bool, involved [
 	default:
 		return slices.Contains(r.unseen, f) || !isWorker && len(involved) == 1
 	}
+}
+
+// hasProblem reports whether a topic of a cluster has a finding, or an inactive queue, for whatever reason.
+func (r *reporter) hasProblem(f *inspect.Facts, t topic) bool {
+	return r.hasFinding(f, t) || t.name == topicQueues && hasInactiveQueue(f)
 }
 
 func (r *reporter) hasFinding(f *inspect.Facts, t topic) bool {
