@@ -87,6 +87,9 @@ type Kind struct {
 	// OtherTTL is whether ttlSecondsAfterFinished deletes what the object has created, instead of
 	// the object.
 	OtherTTL bool
+	// Integration is the program that queues objects of the kind with Kueue, and resumes them; "" for Kueue itself, as far
+	// as integrations.frameworks of its configuration enables the kind.
+	Integration string
 	// Discovered is whether the kind is not in the table, and was found by its schema.
 	Discovered bool
 	// WithoutField is whether a cluster serves the kind without the field, as an old version of

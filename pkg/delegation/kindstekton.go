@@ -53,6 +53,9 @@ func tektonKind(name, kind string, shortNames []string, podLabel string, waits .
 			End:      []string{"status", "completionTime"},
 		},
 		PodLabel: podLabel,
+		// Kueue knows PipelineRuns only by multiKueue.externalFrameworks (kueue:
+		// pkg/controller/admissionchecks/multikueue/externalframeworks).
+		Integration: "tekton-kueue",
 		// tekton: pkg/pod/entrypoint.go:60.
 		Steps: "step-",
 	}

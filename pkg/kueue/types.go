@@ -20,6 +20,10 @@ import (
 // Group is the API group.
 const Group = delegation.KueueGroup
 
+// ProvisioningController is the controllerName of the AdmissionChecks with which Kueue itself requests nodes from the
+// cluster autoscaler (kueue: pkg/controller/admissionchecks/provisioning).
+const ProvisioningController = "kueue.x-k8s.io/provisioning-request"
+
 // ControllerName is the controllerName of MultiKueue's AdmissionChecks.
 const ControllerName = "kueue.x-k8s.io/multikueue"
 

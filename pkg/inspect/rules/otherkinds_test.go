@@ -195,6 +195,25 @@ func TestRecordingsOfOtherKinds(t *testing.T) {
 	}
 }
 
+// TestNotResumed checks that the finding about a mirror that is not resumed names the program that resumes its kind.
+func TestNotResumed(t *testing.T) {
+	rule, _ := rules.ByCode("JM129")
+	for kind, tt := range map[string]struct{ message, remedy string }{
+		"jobset": {
+			"Kueue on kwok-w1 (worker1) admitted it, but does not resume its mirror", "; check that integrations.frameworks of its configuration enables JobSets",
+		},
+		"pipelinerun": {
+			"Kueue on kwok-w1 (worker1) admitted it, but tekton-kueue does not resume its mirror",
+			"check that tekton-kueue runs on kwok-w1, because Kueue itself does not resume PipelineRuns: `kubectl --context kwok-w1 get deployments -A`",
+		},
+	} {
+		found := judge(t, as(testCase{base: "running", edits: notResumed()}.make(t), kindRow(kind)), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1, kind)
+		assert.Assert(t, strings.HasSuffix(found[0].Message, tt.message), found[0].Message)
+		assert.Assert(t, strings.HasSuffix(found[0].Remedy, tt.remedy), found[0].Remedy)
+	}
+}
+
 // TestBigFleetOfAnotherKindIsHealthy checks that a healthy fleet has no
 // finding, whatever its size and kind.
 func TestBigFleetOfAnotherKindIsHealthy(t *testing.T) {

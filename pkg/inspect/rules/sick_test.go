@@ -128,6 +128,14 @@ func faultsOnManager() []faultCase {
 	}
 }
 
+// notResumed are edits of a fleet whose worker has admitted a Workload, and has not resumed the mirror.
+func notResumed() []edit {
+	return []edit{
+		patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, `+withConditions(condition("Suspended", "True", "JobSuspended", ""))+`}}`),
+		remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
+	}
+}
+
 func faultsOnWorkers() []faultCase {
 	none := `{admission: null, ` + withConditions(condition("QuotaReserved", "False", "ExceedsMaxQuota",
 		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (2) > maximum capacity (0)")) + `}`
@@ -144,10 +152,7 @@ func faultsOnWorkers() []faultCase {
 		{"the copy is being deleted", "running", []edit{patch(w1, workload, deleting("kueue.x-k8s.io/resource-in-use"))}, "JM129", "Kueue on kwok-w1 does not remove its finalizer"},
 		{"the mirror's deletion hangs", "running", []edit{patch(w1, "Job/train", deleting("example.com/x"))}, "JM111", "example.com/x"},
 		{"the copy was deactivated", "running", []edit{patch(w1, workload, `{spec: {active: false}}`)}, "JM124", "a user deactivated its Workload"},
-		{"the mirror is not resumed", "running", []edit{
-			patch(w1, "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null, `+withConditions(condition("Suspended", "True", "JobSuspended", ""))+`}}`),
-			remove(w1, "Pod/*"), patch(mgr, "Job/train", `{status: {active: 0, ready: 0}}`),
-		}, "JM129", "admitted it, but does not resume its mirror"},
+		{"the mirror is not resumed", "running", notResumed(), "JM129", "admitted it, but does not resume its mirror"},
 		{"the copy is not admitted", "running", offered(c(`{`+withConditions(gotQuota)+`}`), copied(`{`+withConditions(noQuotaCondition)+`}`)), "JM129", "does not admit the copy"},
 		{"a check of the worker's own", "running", offered(
 			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(noQuotaCondition)+`}`),

@@ -89,6 +89,22 @@ func TestFixOfWorkersCheck(t *testing.T) {
 	assert.Equal(t, strings.Count(f.Remedy, " describe workloads.kueue.x-k8s.io job-d06a-"), 2, f.Remedy)
 }
 
+// TestFixOfProvisioning checks that the fix of a ProvisioningRequest that is pending is about the nodes: the controller
+// of the check is Kueue itself.
+func TestFixOfProvisioning(t *testing.T) {
+	var edits []edit
+	for _, worker := range []string{"kwok-w1", "kwok-w2"} {
+		edits = append(edits,
+			add(worker, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: prov}, spec: {controllerName: kueue.x-k8s.io/provisioning-request}}`),
+			patch(worker, waitingWorkload, `{status: {conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}],
+				admissionChecks: [{name: prov, state: Pending, message: out of stock, lastTransitionTime: "2026-11-20T23:24:46Z"}]}}`))
+	}
+	_, f := clauseOf(t, testCase{base: recordedNoQuota, edits: edits}.make(t), "JM030", "train")
+	const show = " -n default get provisioningrequests.autoscaling.x-k8s.io`"
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "check that the cluster autoscaler on kwok-w1 and kwok-w2 provides nodes for the ProvisioningRequests: "+
+		"`kubectl --context kwok-w1"+show+", and `kubectl --context kwok-w2"+show+", and read the events of the Workload: "), f.Remedy)
+}
+
 // TestFixOfManyEvictions checks that the fix of JM045 for a Job that workers evict again and again does
 // not wait for more evictions.
 func TestFixOfManyEvictions(t *testing.T) {

@@ -132,8 +132,12 @@ func reportNoAdapter(v *view.View, r rejection) {
 	}
 	kind := r.ownerKind()
 	s.Message = fmt.Sprintf("it will never run: MultiKueue on %s has no adapter for kind %s of %s", r.manager.Context, kind.Kind, kind.GroupVersion())
-	s.Remedy = command.Say("enable kind %s in integrations.frameworks of Kueue on %s, or add %s.%s.%s to its multiKueue.externalFrameworks; restart it, and then %s",
-		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group, r.recreateCommand())
+	enable := command.Say("enable kind %s in integrations.frameworks of Kueue on %s, or add %s.%s.%s to its multiKueue.externalFrameworks",
+		kind.Kind, r.manager.Context, kind.Kind, kind.Version, kind.Group)
+	if row, _ := delegation.KindOf(kind); row.Integration != "" {
+		enable = command.Say("add %s.%s.%s to multiKueue.externalFrameworks of Kueue on %s", kind.Kind, kind.Version, kind.Group, r.manager.Context)
+	}
+	s.Remedy = command.Say("%s; restart it, and then %s", enable, r.recreateCommand())
 	s.Cause = "no adapter for " + kind.String() + " on " + r.manager.Context
 	v.Report(s)
 }

@@ -75,7 +75,10 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	if !isClassKnown {
 		remedy = command.Say("%s; or %s", checkClass(j, suspect), remedy)
 	}
-	if !j.Row().IsJob() {
+	switch integration := j.Row().Integration; {
+	case integration != "":
+		remedy += command.Say("; or check that %s runs on %s: it queues %s", integration, j.Context, quote.Plural(j))
+	case !j.Row().IsJob():
 		remedy += command.Say("; or check that integrations.frameworks enables %s", quote.Plural(j))
 	}
 	if j.Marks.PodGroup != "" {

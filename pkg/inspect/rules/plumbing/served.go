@@ -68,7 +68,7 @@ func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChe
 // meantController returns the controller of Kueue that a mistyped controllerName probably means, ""
 // if none looks like it.
 func meantController(c *kueue.AdmissionCheck) string {
-	known := []string{kueue.ControllerName, provisioning}
+	known := []string{kueue.ControllerName, kueue.ProvisioningController}
 	if slices.Contains(known, c.Spec.ControllerName) {
 		return ""
 	}
@@ -202,10 +202,7 @@ func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChec
 // too. Its controller would not help.
 func isForWorkers(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) bool {
 	queues, _ := v.ClusterQueues(f)
-	return c.Spec.ControllerName == provisioning && slices.ContainsFunc(queues, func(q *kueue.ClusterQueue) bool {
+	return c.Spec.ControllerName == kueue.ProvisioningController && slices.ContainsFunc(queues, func(q *kueue.ClusterQueue) bool {
 		return names(c)(q) && withProvisioning().is(meta.FindStatusCondition(q.Status.Conditions, kueue.Active))
 	})
 }
-
-// provisioning is the controller name of Kueue's ProvisioningRequest checks.
-const provisioning = "kueue.x-k8s.io/provisioning-request"

@@ -64,8 +64,14 @@ func describeStep(v *view.View, s view.Submission, next step) view.Sighting {
 		sighting.Evidence = append(sighting.Evidence, quote.State(j), fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
 		sighting.Remedy = command.Say("set status.active of the origin to 0: %s", setNoneActive(j))
 	}
-	if next.duty == liveness.DutyResume {
+	switch integration := j.Row().Integration; {
+	case next.duty != liveness.DutyResume:
+	case integration == "":
 		sighting.Remedy += command.Say("; check that integrations.frameworks of its configuration enables %s", quote.Plural(j))
+	default:
+		sighting.Awaits = nil
+		sighting.Remedy = command.Say("check that %s runs on %s, because Kueue itself does not resume %s: %s", integration, next.by.Context, quote.Plural(j),
+			command.Kubectl(next.by.Context, "", "get", "deployments", "-A"))
 	}
 	return sighting
 }
@@ -137,7 +143,7 @@ func stepsOn(s view.Submission, c view.Copy) []step {
 		if j := m.Job; j.Context == c.Worker.Context && m.Current && j.Suspended && j.IsOpen() && j.Prebuilt() == w.Name {
 			found = append(found, step{
 				by: c.Worker, since: view.Latest(admitted.LastTransitionTime.Time, j.CreationTimestamp.Time, view.TimeOf(j.SpecWrittenAt)), duty: liveness.DutyResume,
-				what: fmt.Sprintf("(%s) admitted it, but does not resume its mirror", c.Cluster),
+				what: fmt.Sprintf("(%s) admitted it, but %s", c.Cluster, strings.TrimSpace(j.Row().Integration+" does not resume its mirror")),
 				evidence: []string{
 					quote.WorkloadCondition(c.Worker, w, admitted),
 					fmt.Sprintf("%s: %s is suspended, created %s", j.Context, view.Of(j).String(), quote.Time(j.CreationTimestamp)),

@@ -60,8 +60,9 @@ func reportOpenCheck(v *view.View, s view.Submission, state kueue.CheckState) {
 	remedy := command.Say("check its controller: %s", advice.KubectlObject(o, "describe"))
 	check, known := v.Check(f, state.Name)
 	if check != nil {
-		remedy = command.Say("check that controller %s runs, and read the %s: %s",
-			check.Spec.ControllerName, whatToRead(answer), advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
+		controller := check.Spec.ControllerName
+		read := command.Say("read the %s: %s", whatToRead(answer), advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
+		remedy = command.Join(append(checkControllers([]string{controller}, map[string][]string{controller: {f.Context}}, s.Job().Namespace), read), ", and ")
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, quote.Condition(o, active))
 		}

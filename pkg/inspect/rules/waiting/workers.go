@@ -121,7 +121,7 @@ func answerOf(copies []view.Copy, check string) kueue.Answer {
 // must answer, as far as that is known, and what it said.
 func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy, answer kueue.Answer) command.Prose {
 	var unknown, workloads []command.Prose
-	var names, controllers []string
+	var names []string
 	workersOf := map[string][]string{}
 	for _, c := range copies {
 		workloads = append(workloads, advice.KubectlObject(view.OfWorkload(c.Worker, c.Workload), "describe").Prose())
@@ -136,14 +136,27 @@ func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy, answer 
 		}
 		workersOf[name] = append(workersOf[name], c.Worker.Context)
 	}
-	for _, name := range names {
-		controllers = append(controllers, fmt.Sprintf("controller %s runs on %s", name, inspect.And(workersOf[name])))
-	}
 	read := command.Say("read the %s: %s", whatToRead(answer), command.Join(append(unknown, workloads...), ", and "))
-	if len(controllers) == 0 {
-		return read
+	return command.Join(append(checkControllers(names, workersOf, copies[0].Workload.Namespace), read), ", and ")
+}
+
+// checkControllers returns how to find out why the controllers of AdmissionChecks have not answered. contexts are the
+// contexts of each, namespace is that of the Workloads.
+func checkControllers(names []string, contexts map[string][]string, namespace string) []command.Prose {
+	var all []command.Prose
+	for _, name := range names {
+		if name != kueue.ProvisioningController {
+			all = append(all, command.Say("check that controller %s runs on %s", name, inspect.And(contexts[name])))
+			continue
+		}
+		var show []command.Prose
+		for _, context := range contexts[name] {
+			show = append(show, command.Kubectl(context, namespace, "get", "provisioningrequests.autoscaling.x-k8s.io").Prose())
+		}
+		all = append(all, command.Say("check that the cluster autoscaler on %s provides nodes for the ProvisioningRequests: %s",
+			inspect.And(contexts[name]), command.Join(show, ", and ")))
 	}
-	return command.Say("check that %s, and %s", strings.Join(controllers, ", that "), read)
+	return all
 }
 
 func kueueDownOnWorker() view.Rule {
