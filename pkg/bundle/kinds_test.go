@@ -158,14 +158,14 @@ func TestSomeKinds(t *testing.T) {
 	b := withKinds(t)
 	dir, back := again(t, b, clusters(t, b, fleet.Options{AllNamespaces: true}), bundle.Options{AllNamespaces: true, Kinds: []string{"JobSets", "indices.example.com"}})
 	text := texts(t, dir)["a.yaml"]
-	assert.Equal(t, strings.Count(text, "  kind: JobSet\n"), 7)
+	assert.Equal(t, strings.Count(text, "  kind: JobSet\n"), 8)
 	assert.Equal(t, strings.Count(text, "  kind: Index\n"), 1)
 	assert.Equal(t, strings.Count(text, "  kind: RayJob\n"), 0)
 	kinds, err := served(t, back)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, kindNamesOf(kinds), kindNamesOf(append(rows(), unlisted()...)))
 	objects, errs := objectsOf(t, back)
-	assert.Equal(t, len(objects), 7+1+strings.Count(text, "  kind: Job\n")+strings.Count(text, "  kind: Pod\n"), "%s", objects)
+	assert.Equal(t, len(objects), 8+1+strings.Count(text, "  kind: Job\n")+strings.Count(text, "  kind: Pod\n"), "%s", objects)
 	assert.Equal(t, len(errs), len(kinds)-4, "all but Job, Pod, JobSet and Index: %s", errs)
 	assert.Assert(t, slices.ContainsFunc(errs, func(e string) bool {
 		return strings.Contains(e, "the snapshot was taken without rayjobs.ray.io. Take it again with --kinds all")

@@ -33,11 +33,13 @@ func DiscoveredKind(gvk schema.GroupVersionKind, plural string, shortNames, mana
 
 // Fields returns the paths of all fields that determine an object's owner and state.
 func (k Kind) Fields() [][]string {
-	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Indicators.Start, k.Indicators.End, k.Indicators.InvalidMessage, k.PodValue, k.TTL()}
+	by, restarts := k.Indicators.Explanation, k.Indicators.Restarts
+	fields := [][]string{{"status", "conditions"}, k.ManagedBy, k.Indicators.Start, k.Indicators.End, k.PodValue, k.TTL(), by.Reason, by.Message, restarts.Limit}
+	fields = append(fields, restarts.Counts...)
 	if k.Template {
 		fields = append(fields, Concurrency(), k.QueueLabel)
 	}
-	for _, indicators := range [][]Indicator{k.Indicators.Suspend, k.Indicators.Complete, k.Indicators.Failed, k.Indicators.Suspended, k.Indicators.Running, k.Indicators.Invalid} {
+	for _, indicators := range [][]Indicator{k.Indicators.Suspend, k.Indicators.Complete, k.Indicators.Failed, k.Indicators.Suspended, k.Indicators.Running, k.Indicators.Invalid, by.Conditions, restarts.Now} {
 		fields = append(fields, fieldsOf(indicators)...)
 	}
 	return fields

@@ -14,9 +14,11 @@ type Indicators struct {
 	// them is enough.
 	Complete, Failed, Suspended, Running []Indicator
 	// Invalid are the indicators of an object that its controller does not start until its spec is valid.
-	// InvalidMessage is the path of the reason.
-	Invalid        []Indicator
-	InvalidMessage []string
+	Invalid []Indicator
+	// Explanation is what explains a state, besides the conditions that show it.
+	Explanation Explanation
+	// Restarts is where the status shows restarts of the whole object.
+	Restarts RestartFields
 	// Start and End are the paths of the start and end times; nil if the status has none.
 	Start, End []string
 	// Strict is whether an object without any of the indicators has an unknown state. Otherwise
@@ -26,15 +28,6 @@ type Indicators struct {
 	// object's state instead. It is set only for kinds whose controller, in some versions,
 	// writes no status while an object runs: there an unwritten status proves nothing.
 	ChildKind string
-}
-
-// Invalid returns why the spec of an object is invalid, according to its controller. ok is false if the
-// controller does not say that it is.
-func (k Kind) Invalid(s State) (why string, ok bool) {
-	if !shows(k.Indicators.Invalid, s) {
-		return "", false
-	}
-	return TextAt(s.Content, k.Indicators.InvalidMessage...), true
 }
 
 // Indicator is a condition or a field of an object that shows a state.

@@ -62,6 +62,13 @@ func jobSetKinds() []Kind {
 			Failed:    []Indicator{condition("Failed")},
 			Suspended: []Indicator{condition("Suspended")},
 			Running:   countsOfJobs("status.replicatedJobsStatus"),
+			// jobset: api/jobset/v1alpha2/jobset_types.go. Since 0.12, the condition shows a restart, and Jobs restart
+			// one by one.
+			Restarts: RestartFields{
+				Now:    []Indicator{condition("RestartingJobSet")},
+				Counts: [][]string{{"status", "restarts"}, {"status", "replicatedJobsStatus", "jobRestarts"}},
+				Limit:  []string{"spec", "failurePolicy", "maxRestarts"},
+			},
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",
 		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, since 0.11.
@@ -101,6 +108,12 @@ func appWrapperKinds() []Kind {
 			Running: []Indicator{
 				field("status.phase", "Running", "Suspending", "Resetting"),
 				{Path: []string{"status", "phase"}, Values: []string{"Failed"}, AllOf: []Indicator{deployed}},
+			},
+			// appwrapper: internal/controller/appwrapper/appwrapper_controller.go, resetOrFail.
+			Explanation: Explanation{Conditions: []Indicator{condition("Unhealthy")}},
+			Restarts: RestartFields{
+				Now:    []Indicator{field("status.phase", "Resetting")},
+				Counts: [][]string{{"status", "resettingCount"}},
 			},
 		},
 		PodLabel:          "workload.codeflare.dev/appwrapper",

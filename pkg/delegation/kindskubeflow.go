@@ -70,6 +70,7 @@ func trainingKind(name, kind, version, reserved, since string) Kind {
 			Failed:    []Indicator{condition("Failed")},
 			Suspended: []Indicator{condition("Suspended")},
 			Running:   []Indicator{condition("Running"), condition("Restarting")},
+			Restarts:  RestartFields{Now: []Indicator{condition("Restarting")}},
 			Start:     []string{"status", "startTime"},
 			End:       []string{"status", "completionTime"},
 		},

@@ -18,7 +18,6 @@ func rayKinds() []Kind {
 	// ValidationFailed is no end (kuberay: ray-operator/apis/ray/v1/rayjob_types.go, IsJobDeploymentTerminal;
 	// kueue: pkg/controller/jobs/rayjob/rayjob_controller.go, IsOnHold).
 	job.Indicators.Invalid = []Indicator{field("status.jobDeploymentStatus", "ValidationFailed")}
-	job.Indicators.InvalidMessage = []string{"status", "message"}
 	job.Indicators.Failed = []Indicator{field("status.jobDeploymentStatus", "Failed"), {
 		Path: []string{"status", "jobDeploymentStatus"}, Values: []string{"Complete"}, AllOf: []Indicator{field("status.jobStatus", "FAILED", "STOPPED")},
 	}}
@@ -27,6 +26,14 @@ func rayKinds() []Kind {
 	// Before a retry it has run (kuberay: ray-operator/apis/ray/v1/rayjob_types.go,
 	// JobDeploymentStatus).
 	job.Indicators.Running = []Indicator{field("status.jobDeploymentStatus", "Running", "Waiting", "Suspending", "Retrying")}
+	job.Indicators.Explanation = Explanation{Reason: []string{"status", "reason"}, Message: []string{"status", "message"}}
+	// Each retry creates another RayCluster, and counts in status.failed (kuberay:
+	// ray-operator/controllers/ray/rayjob_controller.go, checkBackoffLimitAndUpdateStatusIfNeeded).
+	job.Indicators.Restarts = RestartFields{
+		Now:    []Indicator{field("status.jobDeploymentStatus", "Retrying")},
+		Counts: [][]string{{"status", "failed"}},
+		Limit:  []string{"spec", "backoffLimit"},
+	}
 	job.Indicators.Start, job.Indicators.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodCounts = workerGroups("rayClusterSpec")
 	job.PodValue = []string{"status", "rayClusterName"}
@@ -39,6 +46,8 @@ func rayKinds() []Kind {
 	cluster.CanStartSuspended = true
 	cluster.PodCounts = workerGroups()
 	cluster.Indicators.Failed = []Indicator{field("status.state", "failed"), condition("ReplicaFailure")}
+	// Its reason is a message (kuberay: ray-operator/apis/ray/v1/raycluster_types.go).
+	cluster.Indicators.Explanation.Message = []string{"status", "reason"}
 	cluster.Indicators.Suspended = []Indicator{field("status.state", "suspended"), condition("RayClusterSuspended")}
 	cluster.Indicators.Running = []Indicator{field("status.state", "ready"), condition("RayClusterProvisioned"), condition("HeadPodReady")}
 	cluster.RayCluster = []string{"spec"}

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// admissionGate is the scheduling gate with which Kueue holds a Pod back.
-const admissionGate = "kueue.x-k8s.io/admission"
+// AdmissionGate is the scheduling gate with which Kueue holds a Pod back until it is admitted.
+const AdmissionGate = "kueue.x-k8s.io/admission"
 
 // unmanagedKinds returns kinds without a field that names an owner. MultiKueue moves them anyway,
 // which only its labels show (docs/reference/multikueue.md#adapters). Only objects in a queue are
@@ -21,11 +21,12 @@ func unmanagedKinds() []Kind {
 			Resource:   corev1.SchemeGroupVersion.WithResource("pods"),
 			Selector:   QueueNameLabel,
 			Indicators: Indicators{
-				Suspend:  []Indicator{field("spec.schedulingGates.name", admissionGate)},
-				Complete: []Indicator{field("status.phase", string(corev1.PodSucceeded))},
-				Failed:   []Indicator{field("status.phase", string(corev1.PodFailed))},
-				Running:  []Indicator{field("status.phase", string(corev1.PodRunning))},
-				Start:    []string{"status", "startTime"},
+				Suspend:     []Indicator{field("spec.schedulingGates.name", AdmissionGate)},
+				Complete:    []Indicator{field("status.phase", string(corev1.PodSucceeded))},
+				Failed:      []Indicator{field("status.phase", string(corev1.PodFailed))},
+				Running:     []Indicator{field("status.phase", string(corev1.PodRunning))},
+				Start:       []string{"status", "startTime"},
+				Explanation: Explanation{Reason: []string{"status", "reason"}, Message: []string{"status", "message"}},
 			},
 		},
 		{
