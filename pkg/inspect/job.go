@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -122,13 +121,18 @@ type Job struct {
 	SpecWrittenAt *metav1.Time `json:"-"`
 	// BackoffLimit is how many failures of Pods a Job tolerates, nil if it is none.
 	BackoffLimit *int32 `json:"-"`
-	// Failure is why the Job failed: the reason and the message of its condition. It is "" if it did
+	// PerIndex is how often each index of a Job may fail, nil if only BackoffLimit counts.
+	PerIndex *PerIndex `json:"-"`
+	// Failure is why the Job failed: the reason and the message in its status. It is "" if it did
 	// not fail, or does not say why.
 	Failure string `json:"-"`
 	// Invalid is what its controller says about an invalid spec, nil if it does not say that.
 	Invalid *string `json:"-"`
-	// Decision is how a Job will end, although Pods have not ended yet; nil if that is not decided.
+	// Decision is how a Job will end, although Pods have not ended yet, or why it succeeded without all completions; nil
+	// if that is not decided, or usual.
 	Decision *Decision `json:"-"`
+	// Restarts is how often its controller has restarted an object of another kind than Job; nil if never.
+	Restarts *delegation.Restarts `json:"-"`
 	// Controller is the controlling owner, such as the JobSet of a Job; nil if there is none.
 	Controller *metav1.OwnerReference `json:"-"`
 	// WrittenAs are the API versions through which the object was written, according to
@@ -141,27 +145,6 @@ type Job struct {
 
 	// KindRow is the kind, if it was read together with the Job. Row always returns it.
 	KindRow *delegation.Kind `json:"-"`
-}
-
-// Decision is how a Job will end, before its last Pods have ended (kubernetes: pkg/controller/job, conditions
-// SuccessCriteriaMet and FailureTarget).
-type Decision struct {
-	Fails bool
-	// Why has the reason and the message of the condition.
-	Why string
-}
-
-// IsUsual reports whether all completions decided it (kubernetes: batch/v1, JobReasonCompletionsReached).
-func (d *Decision) IsUsual() bool {
-	return !d.Fails && strings.HasPrefix(d.Why, batchv1.JobReasonCompletionsReached)
-}
-
-// String describes the decision as a clause without a subject.
-func (d *Decision) String() string {
-	if d.Fails {
-		return "fails by " + d.Why
-	}
-	return "completes by " + d.Why
 }
 
 // Row returns the Job's kind, with all that is known about it.
@@ -280,8 +263,8 @@ func (j *Job) DeepCopy() *Job {
 		c.SpecWriters[i].At = clone(c.SpecWriters[i].At)
 	}
 	c.Marks, c.SpecWrittenAt, c.Controller = clone(j.Marks), clone(j.SpecWrittenAt), j.Controller.DeepCopy()
-	c.Message, c.BackoffLimit = clone(j.Message), clone(j.BackoffLimit)
-	c.Invalid, c.Decision = clone(j.Invalid), clone(j.Decision)
+	c.Message, c.BackoffLimit, c.PerIndex = clone(j.Message), clone(j.BackoffLimit), clone(j.PerIndex)
+	c.Invalid, c.Decision, c.Restarts = clone(j.Invalid), clone(j.Decision), clone(j.Restarts)
 	c.WrittenAs, c.Requests = slices.Clone(j.WrittenAs), slices.Clone(j.Requests)
 	return &c
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
@@ -39,12 +41,18 @@ type Pod struct {
 	ExitCode   int32
 	ExitReason string
 	ExitedAt   metav1.Time
-	Ready      bool
+	// ExitContainer is the name of that container. IsExitHidden is whether kubectl shows the log of another one if the
+	// user names none.
+	ExitContainer string
+	IsExitHidden  bool
+	Ready         bool
 	// Restarts is how often its containers were restarted in total.
 	Restarts      int32
 	RestartPolicy corev1.RestartPolicy
 	// Claims are the names of its PersistentVolumeClaims.
-	Claims            []string
+	Claims []string
+	// Gates are the names of its scheduling gates: controllers must remove them before the scheduler acts.
+	Gates             []string
 	CreationTimestamp metav1.Time
 	// Scheduled is when the scheduler found a node, or last reported that there is none; the zero
 	// time if it did neither.
@@ -61,9 +69,49 @@ type Pod struct {
 	DeletedBy metav1.Time
 }
 
+// Containers returns the names of all containers of a Pod, in the order in which they start.
+func Containers(p *corev1.Pod) (names []string) {
+	for i := range p.Spec.InitContainers {
+		names = append(names, p.Spec.InitContainers[i].Name)
+	}
+	for i := range p.Spec.Containers {
+		names = append(names, p.Spec.Containers[i].Name)
+	}
+	for i := range p.Spec.EphemeralContainers {
+		names = append(names, p.Spec.EphemeralContainers[i].Name)
+	}
+	return names
+}
+
+// DefaultContainer returns the container of a Pod that kubectl uses if the user names none: that of its annotation,
+// or the first (kubectl: pkg/cmd/util/podcmd).
+func DefaultContainer(p *corev1.Pod) string {
+	if name := p.Annotations["kubectl.kubernetes.io/default-container"]; slices.Contains(Containers(p), name) {
+		return name
+	}
+	if len(p.Spec.Containers) == 0 {
+		return ""
+	}
+	return p.Spec.Containers[0].Name
+}
+
 // IsUnschedulable reports whether the scheduler has found no node so far.
 func (p *Pod) IsUnschedulable() bool {
 	return p.Node == "" && p.Phase == corev1.PodPending && p.Reason == corev1.PodReasonUnschedulable
+}
+
+// GateNames returns scheduling gates in words.
+func GateNames(gates []string) string {
+	if len(gates) == 1 {
+		return "scheduling gate " + gates[0]
+	}
+	return "scheduling gates " + And(gates)
+}
+
+// IsGated reports whether the Pod waits for the removal of a scheduling gate. With the gate of its admission, it waits in
+// a queue of Kueue instead.
+func (p *Pod) IsGated() bool {
+	return p.Reason == corev1.PodReasonSchedulingGated && !slices.Contains(p.Gates, delegation.AdmissionGate)
 }
 
 // IsCreating reports whether the Pod has a node that is creating its containers.
@@ -89,6 +137,9 @@ func (p *Pod) IsTerminating() bool { return p.Reason == Terminating && p.IsOpen(
 func (p *Pod) IsUnconfirmed() bool {
 	return p.Message != "" && (p.IsTerminating() || p.Phase == corev1.PodUnknown)
 }
+
+// HasLostNode reports whether nothing shows that the Pod still runs: its node is gone, or does not report.
+func (p *Pod) HasLostNode() bool { return p.IsLost() || p.IsUnconfirmed() }
 
 // IsRunning reports whether the Pod runs, ready or not. A Pod that is being deleted does not count: its
 // Job needs another one.

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -22,14 +23,40 @@ type PodFailures struct {
 	// restarts is how often Pods were restarted in total.
 	restarts int32
 	// limit is the Job's backoffLimit, nil if it has none. countsRestarts is whether the Job controller
-	// counts restarts toward it.
+	// counts restarts toward it. perIndex is the limit for each index, nil if it has none.
 	limit          *int32
 	countsRestarts bool
+	perIndex       *PerIndex
+}
+
+// PerIndex is how often the Pods of each index of a Job may fail (kubernetes: batch/v1, backoffLimitPerIndex).
+type PerIndex struct {
+	// Limit is how many failures of an index the Job tolerates.
+	Limit int32
+	// MaxFailed is how many failed indexes end the Job at once, nil if none does. Otherwise, the Job fails after all
+	// indexes have ended.
+	MaxFailed *int32
+	// Failed are the failed indexes, such as "1,3-5".
+	Failed string
+}
+
+// String describes the failed indexes and the limits.
+func (x *PerIndex) String() string {
+	text := fmt.Sprintf("backoffLimitPerIndex is %d", x.Limit)
+	if x.MaxFailed != nil {
+		text += fmt.Sprintf(", maxFailedIndexes is %d", *x.MaxFailed)
+	}
+	if x.Failed != "" {
+		return "failed indexes: " + x.Failed + "; " + text
+	}
+	return text
 }
 
 // failures are how many Pods failed, and their different ends.
 type failures struct {
 	count int
+	// known is how many of them show how they ended.
+	known int
 	exits []string
 }
 
@@ -37,7 +64,7 @@ type failures struct {
 func (f *Facts) PodFailures(j *Job) *PodFailures {
 	s := &PodFailures{}
 	if j.Row().IsJob() {
-		s.limit = j.BackoffLimit
+		s.limit, s.perIndex = j.BackoffLimit, j.PerIndex
 	}
 	for _, p := range f.PodsOf(j) {
 		switch {
@@ -67,9 +94,13 @@ func (n *failures) add(p *Pod) {
 	if p.ExitCode == 0 {
 		return
 	}
+	n.known++
 	exit := fmt.Sprintf("exit code %d", p.ExitCode)
 	if p.ExitReason != "" && p.ExitReason != "Error" {
 		exit = fmt.Sprintf("%s (%s)", p.ExitReason, exit)
+	}
+	if p.IsExitHidden {
+		exit += " in container " + p.ExitContainer
 	}
 	if !slices.Contains(n.exits, exit) {
 		n.exits = append(n.exits, exit)
@@ -82,6 +113,9 @@ func (n *failures) ends() string {
 		return ""
 	}
 	slices.Sort(n.exits)
+	if n.known < n.count {
+		return fmt.Sprintf(", %d of them with %s", n.known, And(n.exits))
+	}
 	return ": " + And(n.exits)
 }
 
@@ -105,10 +139,39 @@ func (s *PodFailures) Failures() string {
 		return ""
 	}
 	text := Count(s.failed.count, "Pod") + " failed" + s.failed.ends()
-	if s.limit != nil {
+	if s.perIndex != nil {
+		text += "; " + s.perIndex.String()
+	}
+	if s.limit != nil && !s.isUnlimited() {
 		text += fmt.Sprintf("; backoffLimit is %d", *s.limit)
 	}
 	return text
+}
+
+// isUnlimited reports whether only the failures of each index count: that is the default with a limit for each
+// (kubernetes: pkg/apis/batch/v1/defaults.go).
+func (s *PodFailures) isUnlimited() bool {
+	return s.perIndex != nil && ptr.Deref(s.limit, math.MaxInt32) == math.MaxInt32
+}
+
+// Container returns the container that failed in all of these Pods, "" if there are several, or if it is unknown. isHidden
+// is whether kubectl shows the log of another one if the user names none.
+func (s *PodFailures) Container() (name string, isHidden bool) {
+	for _, p := range s.Pods {
+		if p.ExitContainer == "" || name != "" && name != p.ExitContainer {
+			return "", false
+		}
+		name, isHidden = p.ExitContainer, isHidden || p.IsExitHidden
+	}
+	return name, isHidden
+}
+
+// outOfMemory is the kubelet's word for the end of a container that exceeded its memory limit.
+const outOfMemory = "OOMKilled"
+
+// LackMemory reports whether all of these Pods failed because a container exceeded its memory limit.
+func (s *PodFailures) LackMemory() bool {
+	return len(s.Pods) > 0 && !slices.ContainsFunc(s.Pods, func(p *Pod) bool { return p.ExitReason != outOfMemory })
 }
 
 // String describes all failures.
@@ -120,8 +183,11 @@ func (s *PodFailures) String() string {
 // usualLimit is the backoffLimit of a Job that sets none.
 const usualLimit = 6
 
-// IsLate reports whether the Job has used up at least half of its backoffLimit.
+// IsLate reports whether the Job has used up at least half of its backoffLimit, or fails because of an index.
 func (s *PodFailures) IsLate() bool {
+	if s.perIndex != nil && s.perIndex.Failed != "" {
+		return true
+	}
 	return 2*(s.failed.count+int(s.restarts)) >= max(1, int(ptr.Deref(s.limit, usualLimit)))
 }
 

@@ -1,6 +1,10 @@
 package inspect
 
-import "strings"
+import (
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+)
 
 // JobState is the state of a Job in one word, wherever it runs.
 type JobState string
@@ -11,7 +15,7 @@ const (
 	StateRunning JobState = "Running"
 	// StateStarting means that a cluster runs the Job, but none of its Pods runs and is ready.
 	StateStarting JobState = "Starting"
-	// StateFailing means that a cluster runs the Job, but its Pods have failed and none runs.
+	// StateFailing means that a cluster runs the Job, but its Pods have failed or lost their nodes, and none runs.
 	StateFailing JobState = "Failing"
 	// StateWaiting means that the Job may start without a user: nothing that was read excludes it.
 	StateWaiting JobState = "Waiting"
@@ -164,4 +168,25 @@ func JobReasons() []JobReason {
 		ReasonAdmissionCheck, ReasonUnclaimed, ReasonUnknownOwner, ReasonUndispatched, ReasonNoMirror, ReasonUnread, ReasonMirrorUnreachable,
 		ReasonStatusNotCopied, ReasonUnschedulable, ReasonPods, ReasonSuspended, ReasonOriginMissing,
 	}
+}
+
+// Decision is how a Job will end, before its last Pods have ended (kubernetes: pkg/controller/job, conditions
+// SuccessCriteriaMet and FailureTarget).
+type Decision struct {
+	Fails bool
+	// Why has the reason and the message of the condition.
+	Why string
+}
+
+// IsUsual reports whether all completions decided it (kubernetes: batch/v1, JobReasonCompletionsReached).
+func (d *Decision) IsUsual() bool {
+	return !d.Fails && strings.HasPrefix(d.Why, batchv1.JobReasonCompletionsReached)
+}
+
+// String describes the decision as a clause without a subject.
+func (d *Decision) String() string {
+	if d.Fails {
+		return "fails by " + d.Why
+	}
+	return "completes by " + d.Why
 }

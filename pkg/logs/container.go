@@ -7,26 +7,9 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
-
-// defaultContainer is the annotation that names the container that kubectl uses if none is named
-// (kubectl: pkg/cmd/util/podcmd).
-const defaultContainer = "kubectl.kubernetes.io/default-container"
-
-// containersOf returns the names of all containers of a Pod, in the order in which they start.
-func containersOf(p *corev1.Pod) []string {
-	var names []string
-	for i := range p.Spec.InitContainers {
-		names = append(names, p.Spec.InitContainers[i].Name)
-	}
-	for i := range p.Spec.Containers {
-		names = append(names, p.Spec.Containers[i].Name)
-	}
-	for i := range p.Spec.EphemeralContainers {
-		names = append(names, p.Spec.EphemeralContainers[i].Name)
-	}
-	return names
-}
 
 // stepsOf returns the names of containers that each do a part of a target's work; none if the
 // target's kind has no such containers.
@@ -41,7 +24,7 @@ func stepsOf(t Target, containers []string) []string {
 // choose returns the names of a Pod's containers that the options select; none if it has no
 // container of the wanted name.
 func (r *Reader) choose(t Target, p *corev1.Pod) []string {
-	all := containersOf(p)
+	all := inspect.Containers(p)
 	steps := stepsOf(t, all)
 	switch {
 	case r.AllContainers:
@@ -49,10 +32,7 @@ func (r *Reader) choose(t Target, p *corev1.Pod) []string {
 	case r.Container == "" && len(steps) > 0:
 		return steps
 	case r.Container == "" && len(p.Spec.Containers) > 0:
-		chosen := p.Spec.Containers[0].Name
-		if name := p.Annotations[defaultContainer]; slices.Contains(all, name) {
-			chosen = name
-		}
+		chosen := inspect.DefaultContainer(p)
 		if len(all) > 1 {
 			names := strings.Join(all, ", ")
 			r.noteOnce("default "+chosen+" of "+names, fmt.Sprintf("note: defaulted container %q out of: %s. Choose another with -c, or all with --all-containers", chosen, names))

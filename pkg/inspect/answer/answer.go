@@ -142,7 +142,7 @@ func (q *Question) Answer() Answer {
 
 // finished returns the answer for a Job that has finished.
 func (q *Question) finished(o *inspect.Job) Answer {
-	a := Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + failure(o))}
+	a := Answer{State: inspect.JobState(o.Status), Message: strings.TrimSpace(progress(o) + " " + ending(o))}
 	if a.State == inspect.StateFailed {
 		q.addFailed(&a)
 	}
@@ -326,12 +326,15 @@ func progress(o *inspect.Job) string {
 	return o.Progress() + " completions."
 }
 
-// failure returns why a Job failed, "" if it did not or does not say.
-func failure(o *inspect.Job) string {
-	if o.Status != delegation.Failed {
-		return ""
+// ending returns why a Job failed, or succeeded without all completions; "" if it has not ended, or does not say why.
+func ending(o *inspect.Job) string {
+	switch {
+	case o.Status == delegation.Failed:
+		return sentence(o.Failure)
+	case o.Status == delegation.Complete && o.Decision != nil && !o.Decision.Fails && !o.Decision.IsUsual():
+		return sentence(o.Decision.Why)
 	}
-	return sentence(o.Failure)
+	return ""
 }
 
 // template describes the owner of the objects that are created from a template, and what keeps it from

@@ -51,6 +51,7 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	partOf(&a, j)
 	q.podsOf(&a, j, hops)
 	q.addFailing(&a, j)
+	q.addRestarts(&a, j)
 	q.addReduced(&a, j)
 	q.addDecision(&a, j)
 	q.addInvalid(&a, j)
@@ -127,6 +128,10 @@ func (q *Question) podsOf(a *Answer, j *inspect.Job, hops []inspect.Hop) {
 		return
 	}
 	q.fromPodsHop(a, j, hops, pods)
+	if open := count(pods, (*inspect.Pod).IsOpen); open > 0 && open == count(pods, (*inspect.Pod).HasLostNode) {
+		// They have run, and nothing replaces them.
+		a.State = inspect.StateFailing
+	}
 	if len(pods) > 0 {
 		a.addShortage(f, j)
 	}

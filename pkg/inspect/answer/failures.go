@@ -22,8 +22,14 @@ func (q *Question) addFailed(a *Answer) {
 	for _, j := range jobs {
 		if s := q.failuresOf(j); s != nil && len(s.Pods) > 0 {
 			a.Message = strings.TrimSpace(a.Message + " " + exitCodes(s.Pods))
-			a.Fixes = q.readLogs(o)
+			a.Fixes = q.endFailures(o, s)
 			return
+		}
+	}
+	for _, j := range jobs {
+		// The mirror of a delegated object that is gone was on another cluster.
+		if fix, isRefused := advice.AcceptPods(o, j, j.Failure); isRefused && !j.IsDelegated() {
+			a.Fixes = fix.Reached(q.Reach).Fixes()
 		}
 	}
 	manager := q.Inventory.Facts(o.Context)
@@ -47,7 +53,7 @@ func (q *Question) addEnd(a *Answer, mirrors []inspect.Mirror) {
 	if len(mirrors) == 0 || a.State != inspect.StateFailed || o == nil || o.Status.IsFinished() {
 		return
 	}
-	if why := failure(mirrors[0].Job); !strings.Contains(a.Message, why) {
+	if why := ending(mirrors[0].Job); !strings.Contains(a.Message, why) {
 		a.Message = strings.TrimSpace(a.Message + " " + why)
 	}
 }
@@ -63,7 +69,7 @@ func (q *Question) addDecision(a *Answer, j *inspect.Job) {
 	if d.Fails {
 		a.State = inspect.StateFailing
 		if !j.IsPart() {
-			a.Fixes = q.readLogs(q.Pair.Jobs()[0])
+			a.Fixes = q.endFailures(q.Pair.Jobs()[0], q.failuresOf(j))
 		}
 	}
 	if n := count(q.Inventory.Facts(j.Context).PodsOf(j), (*inspect.Pod).IsOpen); n > 0 {
@@ -119,13 +125,30 @@ func (q *Question) addFailing(a *Answer, j *inspect.Job) {
 	texts := []string{a.Message, sentence(s.Failures()), sentence(s.Restarts())}
 	a.Message = strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
 	if a.State == inspect.StateFailing && !j.IsPart() {
-		a.Fixes = q.readLogs(q.Pair.Jobs()[0])
+		a.Fixes = q.endFailures(q.Pair.Jobs()[0], s)
 	}
 }
 
-// readLogs returns the fix that shows why the Pods of a Job fail.
-func (q *Question) readLogs(j *inspect.Job) []command.Fix {
-	return []command.Fix{{Text: "read the logs of its Pods", Command: q.words(command.PluginFor(j.Row(), "logs", j.Context, j.Namespace, j.Name))}}
+// addRestarts adds to the answer for an object of another kind than Job that its controller restarts it, or has
+// restarted it. If it restarts, or none of its Pods runs again, it is failing.
+func (q *Question) addRestarts(a *Answer, j *inspect.Job) {
+	isStarting := a.State == inspect.StateStarting && a.Reason != inspect.ReasonUnschedulable
+	if j.Restarts == nil || !isStarting && a.State != inspect.StateRunning && a.State != inspect.StateFailing {
+		return
+	}
+	a.Message = strings.TrimSpace(a.Message + " " + sentence("it "+j.Restarts.String()))
+	if !isStarting && !j.Restarts.Now {
+		return
+	}
+	a.State = inspect.StateFailing
+	if !j.IsPart() {
+		a.Fixes = q.endFailures(q.Pair.Jobs()[0], q.failuresOf(j))
+	}
+}
+
+// endFailures returns the fixes for failures of a Job's Pods, or those that show why they fail.
+func (q *Question) endFailures(j *inspect.Job, s *inspect.PodFailures) []command.Fix {
+	return advice.EndFailures(j, s).Reached(q.Reach).Fixes()
 }
 
 // failuresOf returns the failures of a Job's Pods on its cluster, nil if there are none.

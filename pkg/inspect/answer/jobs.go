@@ -53,7 +53,7 @@ func Jobs(v *inspect.Inventory, found []inspect.Finding) map[*inspect.Job]Brief 
 
 func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspect.Finding, all []inspect.Finding) Brief {
 	if o := p.Origin; o != nil && len(p.Mirrors) == 0 && o.Status.IsFinished() {
-		return Brief{Message: failure(o)}
+		return Brief{Message: ending(o)}
 	}
 	t := chain.Follow(v, p)
 	for _, j := range p.Jobs() {
@@ -61,8 +61,11 @@ func briefOf(v *inspect.Inventory, p inspect.Pair, byJob map[inspect.Ref][]inspe
 	}
 	q := Question{Inventory: v, Pair: p, Trace: t, Findings: all}
 	a := q.Answer()
-	if a.Reason == inspect.ReasonBuiltIn && (p.Origin == nil || !p.Origin.IsPart()) || a.State.IsFinished() && a.Reason == inspect.ReasonNone {
+	switch {
+	case a.Reason == inspect.ReasonBuiltIn && a.State != inspect.StateFailing && (p.Origin == nil || !p.Origin.IsPart()):
 		return Brief{Reason: a.Reason}
+	case a.State.IsFinished() && a.Reason == inspect.ReasonNone && p.Origin != nil:
+		return Brief{Message: ending(p.Origin)}
 	}
 	if a.State == inspect.StateRunning && a.Reason == inspect.ReasonNone {
 		return Brief{Message: runsElsewhere(t, &a)}

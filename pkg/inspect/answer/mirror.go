@@ -35,10 +35,11 @@ func (q *Question) withoutOrigin() Answer {
 	}
 	if !a.State.IsFinished() {
 		q.addFailing(&a, j)
+		q.addRestarts(&a, j)
 		q.addDecision(&a, j)
 	}
-	if failed := failure(j); failed != "" {
-		a.Message = fmt.Sprintf("It is a mirror on %s. %s", j.Context, failed)
+	if why := ending(j); why != "" {
+		a.Message = fmt.Sprintf("It is a mirror on %s. %s", j.Context, why)
 	}
 	if a.Message == "" {
 		a.Message = fmt.Sprintf("It is a mirror on %s.", j.Context)
@@ -74,7 +75,7 @@ func OfMirror(j *inspect.Job) (inspect.JobState, string) {
 
 // resultOf describes how a mirror ended.
 func resultOf(j *inspect.Job) string {
-	return strings.Join(strings.Fields("The mirror is "+string(j.Status)+". "+failure(j)+" "+progress(j)), " ")
+	return strings.Join(strings.Fields("The mirror is "+string(j.Status)+". "+ending(j)+" "+progress(j)), " ")
 }
 
 // unread returns the contexts of which nothing could be read, except those
@@ -149,6 +150,7 @@ func (q *Question) onMirror(m inspect.Mirror) Answer {
 		a.Message = progress(j)
 	}
 	q.addFailing(&a, j)
+	q.addRestarts(&a, j)
 	q.addReduced(&a, j)
 	q.addDecision(&a, j)
 	q.addInvalid(&a, j)

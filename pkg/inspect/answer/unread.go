@@ -138,13 +138,27 @@ func (q *Question) byCopiedStatus(cluster string) Answer {
 	} else {
 		a.Message += "."
 	}
-	if s := q.failuresOf(o); s != nil && a.State != inspect.StateUnknown {
+	if a.State != inspect.StateUnknown {
+		q.addCopiedFailures(&a, o)
+	}
+	return a
+}
+
+// addCopiedFailures adds the failures and restarts that the status of an origin counts, if its mirror was not read.
+func (q *Question) addCopiedFailures(a *Answer, o *inspect.Job) {
+	if s := q.failuresOf(o); s != nil {
 		a.Message += " " + sentence(s.Failures())
 		if o.Active == 0 {
 			a.State = inspect.StateFailing
 		}
 	}
-	return a
+	if o.Restarts == nil {
+		return
+	}
+	a.Message += " " + sentence("it "+o.Restarts.String())
+	if o.Restarts.Now {
+		a.State = inspect.StateFailing
+	}
 }
 
 // answerFromManager completes the answer from what the management cluster alone shows.

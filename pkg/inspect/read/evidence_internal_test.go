@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/internal/apijson"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -63,5 +64,49 @@ func TestUnschedulableReason(t *testing.T) {
 		reason, message := podReason(pod)
 		assert.Equal(t, reason, "Unschedulable")
 		assert.Equal(t, message, why)
+	}
+}
+
+// TestHiddenContainer checks that a Pod names the container that failed, and whether kubectl shows another one's log.
+func TestHiddenContainer(t *testing.T) {
+	failed := corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+	for name, tt := range map[string]struct {
+		isInit     bool
+		annotation string
+		isHidden   bool
+	}{
+		"the first container":     {false, "", false},
+		"an init container":       {true, "", true},
+		"the annotated container": {true, "fetch", false},
+		"an annotation that lies": {false, "nothing", false},
+	} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{
+			InitContainers: []corev1.Container{{Name: "fetch"}}, Containers: []corev1.Container{{Name: "main"}, {Name: "side"}},
+		}}
+		pod.Annotations = map[string]string{"kubectl.kubernetes.io/default-container": tt.annotation}
+		want := "main"
+		if tt.isInit {
+			want = "fetch"
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: want, LastTerminationState: failed}}
+		} else {
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: want, State: failed}}
+		}
+		p := readPod(pod)
+		assert.Equal(t, p.ExitContainer, want, name)
+		assert.Equal(t, p.IsExitHidden, tt.isHidden, name)
+	}
+}
+
+// TestSchedulingGates checks that a Pod that waits for its scheduling gates names them, and that the gate of its
+// admission is a wait in a queue.
+func TestSchedulingGates(t *testing.T) {
+	for gate, isGated := range map[string]bool{"example.com/gate": true, delegation.AdmissionGate: false} {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: gate}}}}
+		pod.Status.Conditions = []corev1.PodCondition{{
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonSchedulingGated, Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+		p := readPod(pod)
+		assert.Equal(t, p.Message, "waits for the removal of scheduling gate "+gate)
+		assert.Equal(t, p.IsGated(), isGated)
 	}
 }

@@ -58,10 +58,8 @@ func readJob(kind *delegation.Kind, o *batchv1.Job) read {
 	if since, ok := kind.Finished(r.state); ok && !since.IsZero() {
 		r.job.FinishedTime = &metav1.Time{Time: since}
 	}
-	r.job.Failure = failureOf(&r.state)
-	if r.job.FinishedTime == nil {
-		r.job.Decision = decisionOf(&r.state)
-	}
+	r.job.Failure, r.job.PerIndex = kind.Failure(r.state), perIndexOf(o)
+	r.job.Decision = decisionOf(&r.state, r.job.FinishedTime != nil)
 	if failed := ptr.Deref(o.Status.FailedIndexes, ""); failed != "" && r.job.Failure != "" {
 		r.job.Failure += ": " + shortIndexes(failed)
 	}
@@ -96,6 +94,16 @@ func hasNodeAffinity(a *corev1.Affinity) bool {
 	return a != nil && a.NodeAffinity != nil && a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil
 }
 
+// perIndexOf returns how often each index of a Job may fail, nil if only backoffLimit counts.
+func perIndexOf(o *batchv1.Job) *inspect.PerIndex {
+	if o.Spec.BackoffLimitPerIndex == nil {
+		return nil
+	}
+	return &inspect.PerIndex{
+		Limit: *o.Spec.BackoffLimitPerIndex, MaxFailed: o.Spec.MaxFailedIndexes, Failed: shortIndexes(ptr.Deref(o.Status.FailedIndexes, "")),
+	}
+}
+
 // shortIndexes shortens a list of indexes, such as "1,3-5", which may be long.
 func shortIndexes(indexes string) string {
 	const most = 40
@@ -105,17 +113,14 @@ func shortIndexes(indexes string) string {
 	return indexes[:strings.LastIndex(indexes[:most], ",")+1] + "…"
 }
 
-// failureOf returns the reason and the message of the condition by which an object has failed, ""
-// if there is none.
-func failureOf(s *delegation.State) string { return reasonOf(s, batchv1.JobFailed) }
-
-// decisionOf returns how a Job will end, nil if that is not decided.
-func decisionOf(s *delegation.State) *inspect.Decision {
-	if why := reasonOf(s, batchv1.JobFailureTarget); why != "" {
+// decisionOf returns how a Job will end, nil if that is not decided. Of a Job that has ended, only an unusual
+// success is kept: Failure says why it failed.
+func decisionOf(s *delegation.State, hasEnded bool) *inspect.Decision {
+	if why := reasonOf(s, batchv1.JobFailureTarget); why != "" && !hasEnded {
 		return &inspect.Decision{Fails: true, Why: why}
 	}
-	if why := reasonOf(s, batchv1.JobSuccessCriteriaMet); why != "" {
-		return &inspect.Decision{Why: why}
+	if d := (&inspect.Decision{Why: reasonOf(s, batchv1.JobSuccessCriteriaMet)}); d.Why != "" && (!hasEnded || !d.IsUsual()) {
+		return d
 	}
 	return nil
 }

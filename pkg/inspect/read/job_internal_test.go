@@ -60,7 +60,24 @@ func TestFailedIndexes(t *testing.T) {
 	}}
 	r := readJob(jobRow(), job)
 	assert.Equal(t, r.job.Failure, "FailedIndexes: Job has failed indexes: 1,3")
+	assert.Assert(t, r.job.PerIndex == nil)
+	job.Spec.BackoffLimitPerIndex, job.Spec.MaxFailedIndexes = new(int32(1)), new(int32(3))
+	assert.DeepEqual(t, readJob(jobRow(), job).job.PerIndex, &inspect.PerIndex{Limit: 1, MaxFailed: new(int32(3)), Failed: "1,3"})
 	assert.Equal(t, shortIndexes(strings.Repeat("100-200,", 9)+"300"), strings.Repeat("100-200,", 5)+"…")
+}
+
+// TestDecisionOfAnEndedJob checks that only an unusual success of a Job that has ended is kept.
+func TestDecisionOfAnEndedJob(t *testing.T) {
+	at := metav1.NewTime(epoch)
+	for reason, isKept := range map[string]bool{batchv1.JobReasonSuccessPolicy: true, batchv1.JobReasonCompletionsReached: false} {
+		job := &batchv1.Job{}
+		for _, of := range []batchv1.JobConditionType{batchv1.JobSuccessCriteriaMet, batchv1.JobComplete} {
+			job.Status.Conditions = append(job.Status.Conditions, batchv1.JobCondition{Type: of, Status: corev1.ConditionTrue, Reason: reason, LastTransitionTime: at})
+		}
+		assert.Equal(t, readJob(jobRow(), job).job.Decision != nil, isKept, reason)
+		job.Status.Conditions = job.Status.Conditions[:1]
+		assert.Assert(t, readJob(jobRow(), job).job.Decision != nil, reason)
+	}
 }
 
 // TestIsEmpty sets each field of a status in turn, so that isEmpty overlooks none.

@@ -58,7 +58,8 @@ func readObject(kind *delegation.Kind, meta metav1.Object, content map[string]an
 		// An object that is ending has no completion time before its result.
 		r.job.CompletionTime = nil
 	}
-	r.job.Failure = failureOf(&r.state)
+	r.job.Failure = kind.Failure(r.state)
+	r.job.Restarts = kind.Restarts(r.state)
 	if why, ok := kind.Invalid(r.state); ok {
 		r.job.Invalid = &why
 	}

@@ -70,10 +70,11 @@ func readPod(o *corev1.Pod) *inspect.Pod {
 		p.Restarts += s.RestartCount
 	}
 	p.Reason, p.Message = podReason(o)
-	if end := failedContainer(o); end != nil {
+	if name, end := failedContainer(o); end != nil {
 		p.ExitCode, p.ExitReason, p.ExitedAt = end.ExitCode, end.Reason, end.FinishedAt
+		p.ExitContainer, p.IsExitHidden = name, name != inspect.DefaultContainer(o)
 	}
-	p.Claims = claimsOf(o)
+	p.Claims, p.Gates = claimsOf(o), gatesOf(o)
 	return p
 }
 
@@ -83,17 +84,17 @@ func containers(o *corev1.Pod) []corev1.ContainerStatus {
 	return slices.Concat(o.Status.InitContainerStatuses, o.Status.ContainerStatuses)
 }
 
-// failedContainer returns how the first container that failed has ended, now or before its restart; nil
+// failedContainer returns the first container that failed, and how it has ended, now or before its restart; nil
 // if none has.
-func failedContainer(o *corev1.Pod) *corev1.ContainerStateTerminated {
+func failedContainer(o *corev1.Pod) (name string, end *corev1.ContainerStateTerminated) {
 	for _, s := range containers(o) {
 		for _, state := range []corev1.ContainerState{s.State, s.LastTerminationState} {
 			if t := state.Terminated; t != nil && t.ExitCode != 0 {
-				return t
+				return s.Name, t
 			}
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // claimsOf returns the names of the PersistentVolumeClaims of a Pod. Kubernetes creates those of
@@ -125,7 +126,7 @@ func podReason(o *corev1.Pod) (reason, message string) {
 	}
 	for _, c := range o.Status.Conditions {
 		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return cmp.Or(c.Reason, "Unscheduled"), schedulersReason(c.Message)
+			return whyUnscheduled(o, &c)
 		}
 	}
 	if o.Status.Reason != "" {
@@ -135,6 +136,23 @@ func podReason(o *corev1.Pod) (reason, message string) {
 		return "Completed", ""
 	}
 	return string(o.Status.Phase), ""
+}
+
+// whyUnscheduled returns why a Pod has no node, according to its condition. That of a Pod with scheduling gates does not
+// name them.
+func whyUnscheduled(o *corev1.Pod, c *corev1.PodCondition) (reason, message string) {
+	if gates := gatesOf(o); c.Reason == corev1.PodReasonSchedulingGated && len(gates) > 0 {
+		return c.Reason, "waits for the removal of " + inspect.GateNames(gates)
+	}
+	return cmp.Or(c.Reason, "Unscheduled"), schedulersReason(c.Message)
+}
+
+// gatesOf returns the names of the scheduling gates of a Pod.
+func gatesOf(o *corev1.Pod) (names []string) {
+	for _, gate := range o.Spec.SchedulingGates {
+		names = append(names, gate.Name)
+	}
+	return names
 }
 
 // schedulersReason returns why no node fits, without what the scheduler appends: what preemption would

@@ -142,7 +142,7 @@ func commandsIn(t *testing.T, findings []inspect.Finding) [][]string {
 
 // options are the options that commands in remedies use. Any other word that
 // begins with a dash does not come from us.
-var options = regexp.MustCompile(`^(-n|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig|server-side|to|namespace-to|new-mirror|managed-by|queue|force|as|raw|type|subresource|all|overwrite|replicas|` +
+var options = regexp.MustCompile(`^(-n|-c|-p|-f|-o|-l|-A|-|--|--(context|kubeconfig|server-side|to|namespace-to|new-mirror|managed-by|queue|force|as|raw|type|subresource|all|overwrite|replicas|` +
 	`ignore-not-found|field-selector|show-labels|dry-run|image|verb|resource|clusterrole|user|from-file|all-namespaces|previous|for|value)(=.*)?)$`)
 
 // verbs are the verbs that commands use.
@@ -166,7 +166,7 @@ func checkOptions(t *testing.T, code string, words []string) {
 		rest = rest[1:]
 	}
 	assert.Assert(t, slices.Contains(verbs, rest[0]), "%s: %q does nothing known", code, words)
-	takesValue := []string{"-n", "-p", "-f", "-o", "-l", "--context", "--to", "--namespace-to", "--managed-by", "--queue", "--type", "--raw", "--field-selector"}
+	takesValue := []string{"-n", "-c", "-p", "-f", "-o", "-l", "--context", "--to", "--namespace-to", "--managed-by", "--queue", "--type", "--raw", "--field-selector"}
 	for i := 1; i < len(rest); i++ {
 		assert.Assert(t, !strings.HasPrefix(rest[i], "-") || options.MatchString(rest[i]) && !strings.Contains(rest[i], "evil"), "%s: %q is a flag in %q", code, rest[i], words)
 		if slices.Contains(takesValue, rest[i]) {

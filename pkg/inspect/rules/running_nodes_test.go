@@ -64,8 +64,8 @@ func TestLostNodes(t *testing.T) {
 	}{
 		"not read":       {nil, false, inspect.StateRunning, ""},
 		"all exist":      {[]*podfit.Node{{Name: "node-0"}}, false, inspect.StateRunning, ""},
-		"gone":           {[]*podfit.Node{{Name: "other"}}, false, inspect.StateStarting, "Job default/train: 2 Pods of its mirror on kwok-w1 lost: node node-0 no longer exists"},
-		"no nodes exist": {[]*podfit.Node{}, false, inspect.StateStarting, "Job default/train: 2 Pods of its mirror on kwok-w1 lost: node node-0 no longer exists"},
+		"gone":           {[]*podfit.Node{{Name: "other"}}, false, inspect.StateFailing, "Job default/train: 2 Pods of its mirror on kwok-w1 lost: node node-0 no longer exists"},
+		"no nodes exist": {[]*podfit.Node{}, false, inspect.StateFailing, "Job default/train: 2 Pods of its mirror on kwok-w1 lost: node node-0 no longer exists"},
 		"new":            {[]*podfit.Node{}, true, inspect.StateRunning, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,12 +110,12 @@ func TestUnconfirmedPods(t *testing.T) {
 	}{
 		"terminating within the grace period": {terminating(-time.Minute), false, inspect.StateStarting, ""},
 		"terminating for an hour": {
-			terminating(time.Hour), false, inspect.StateStarting,
+			terminating(time.Hour), false, inspect.StateFailing,
 			"Job default/train: 2 Pods of its mirror on kwok-w1 lost (PODS): node node-0 does not confirm their end",
 		},
 		"replaced": {terminating(time.Hour), true, inspect.StateRunning, ""},
 		"unknown": {
-			func(_ *inspect.Inventory, p *inspect.Pod) { p.Phase, p.Reason = corev1.PodUnknown, "NodeLost" }, false, inspect.StateStarting,
+			func(_ *inspect.Inventory, p *inspect.Pod) { p.Phase, p.Reason = corev1.PodUnknown, "NodeLost" }, false, inspect.StateFailing,
 			"Job default/train: 2 Pods of its mirror on kwok-w1 lost (PODS): node node-0 does not report their state",
 		},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
@@ -61,6 +62,10 @@ func TestPodReasons(t *testing.T) {
 		return []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(
 			"{status: {containerStatuses: [{name: main, ready: false, image: i, imageID: '', restartCount: 0, state: {waiting: {reason: %s, message: %q}}}]}}", reason, message))}
 	}
+	gated := func(gate string) []edit {
+		return []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(`{spec: {nodeName: null, schedulingGates: [{name: %s}]}, status: {containerStatuses: [], conditions: [
+			{type: PodScheduled, status: 'False', reason: SchedulingGated, message: Scheduling is blocked due to non-empty scheduling gates, lastTransitionTime: "2026-11-20T23:23:35Z"}]}}`, gate))}
+	}
 	warned := func(message string) []edit {
 		v := testCase{base: "starting"}.make(t)
 		var edits []edit
@@ -107,6 +112,14 @@ func TestPodReasons(t *testing.T) {
 		"a volume is not attached": {
 			warned(`AttachVolume.Attach failed for volume "pv" : rpc error`), `not started: FailedMount: AttachVolume.Attach failed for volume "pv" : rpc error`,
 			"check what their node waits for: `kubectl --context kwok-w2 -n default describe pod train-", inspect.Warning,
+		},
+		"a gate of another controller": {
+			gated("example.com/gate"), "2 Pods of its mirror on kwok-w2 wait for the removal of scheduling gate example.com/gate",
+			"start the controller that removes scheduling gate example.com/gate on kwok-w2; or, if there is none, remove scheduling gate example.com/gate from the manifest, then delete the Job: ", inspect.Warning,
+		},
+		"a gate of Kueue": {
+			gated("kueue.x-k8s.io/topology"), "2 Pods of its mirror on kwok-w2 wait for the removal of scheduling gate kueue.x-k8s.io/topology",
+			"check that Kueue runs on kwok-w2: ", inspect.Warning,
 		},
 		"no such image":    {waits("ImagePullBackOff", `Back-off pulling image "i": ErrImagePull: rpc error: code = NotFound desc = i: not found`), "i: not found", correct, inspect.Error},
 		"no right to pull": {waits("ImagePullBackOff", `pull access denied, repository does not exist or may require authorization`), "authorization", describes, inspect.Error},
@@ -216,7 +229,62 @@ func TestPodsFail(t *testing.T) {
 	found := judge(t, testCase{base: "starting", edits: []edit{limit, crashed(2, waitsForRestart, "2026-11-20T23:20:00Z")}}.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1)
 	assert.Equal(t, found[0].Message, "Job default/train: the Pods of its mirror on kwok-w2 fail: 2 Pods restarted 4 times: OOMKilled (exit code 137); the Job fails at 6 restarts (backoffLimit)")
-	assert.Equal(t, found[0].Remedy, "read the logs of its Pods: `kubectl jobs-managedby logs train -n default --context kwok-mgr`")
+	assert.Equal(t, found[0].Remedy, "raise the memory limit of container main in the manifest, then delete the Job: `kubectl --context kwok-mgr -n default delete job train`, and create the Job again")
+}
+
+// TestInitContainerFails checks that the finding about an init container that fails names it, with the command that
+// shows its log.
+func TestInitContainerFails(t *testing.T) {
+	rule, _ := rules.ByCode("JM139")
+	init := patch("kwok-w2", "Pod/train-*", `{spec: {initContainers: [{name: fetch, image: i}]}, status: {phase: Pending, initContainerStatuses: [{
+		name: fetch, ready: false, image: i, imageID: '', restartCount: 14, state: {waiting: {reason: CrashLoopBackOff, message: back-off}},
+		lastState: {terminated: {exitCode: 1, reason: Error, finishedAt: "2026-11-20T23:20:00Z"}}}]}}`)
+	found := judge(t, testCase{base: "starting", edits: []edit{init}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].Message, "Job default/train: the Pods of its mirror on kwok-w2 fail: 2 Pods restarted 28 times: exit code 1 in container fetch")
+	assert.Equal(t, found[0].Remedy, "read the logs of container fetch of its Pods: `kubectl jobs-managedby logs train -n default --context kwok-mgr -c fetch`")
+}
+
+// TestFailedIndexes checks that the finding about a Job with a limit for each index names the failed indexes and the
+// limits, instead of a backoffLimit that does not count.
+func TestFailedIndexes(t *testing.T) {
+	rule, _ := rules.ByCode("JM139")
+	limit := patch("kwok-w2", "Job/train", `{spec: {completionMode: Indexed, backoffLimit: 2147483647, backoffLimitPerIndex: 1, maxFailedIndexes: 3}, status: {failed: 4, failedIndexes: "0,1"}}`)
+	failed := patch("kwok-w2", "Pod/train-*", `{status: {phase: Failed, containerStatuses: [{name: main, ready: false, image: i, imageID: '', restartCount: 0,
+		state: {terminated: {exitCode: 3, reason: Error, finishedAt: "2026-11-20T23:59:00Z"}}}]}}`)
+	found := judge(t, testCase{base: "starting", edits: []edit{limit, failed}}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(found), 1)
+	assert.Equal(t, found[0].Message, "Job default/train: the Pods of its mirror on kwok-w2 fail: "+
+		"4 Pods failed, 2 of them with exit code 3; failed indexes: 0,1; backoffLimitPerIndex is 1, maxFailedIndexes is 3")
+}
+
+// TestRestartsOfAnotherKind checks that a mirror which its controller restarts again and again is a finding, unless it
+// runs.
+func TestRestartsOfAnotherKind(t *testing.T) {
+	rule, _ := rules.ByCode("JM139")
+	for name, tt := range map[string]struct {
+		restarts delegation.Restarts
+		status   delegation.Status
+		message  string
+	}{
+		"restarts":   {delegation.Restarts{Now: true, Count: 3, Why: "AppFailed"}, delegation.Running, "AppWrapper default/train: its mirror on kwok-w1 restarts (3 times so far): AppFailed"},
+		"starts":     {delegation.Restarts{Count: 5}, delegation.Pending, "AppWrapper default/train: its mirror on kwok-w1 restarted 5 times"},
+		"runs again": {delegation.Restarts{Count: 5}, delegation.Running, ""},
+		"first time": {delegation.Restarts{Now: true, Count: 1}, delegation.Running, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := as(testCase{base: "running"}.make(t), kindRow("appwrapper"))
+			for _, j := range v.Facts("kwok-w1").Jobs {
+				j.Restarts, j.Status = &tt.restarts, tt.status
+			}
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found) > 0, tt.message != "")
+			if tt.message != "" {
+				assert.Equal(t, found[0].Message, tt.message)
+				assert.Equal(t, found[0].Remedy, "read the logs of its Pods: `kubectl jobs-managedby logs appwrapper/train -n default --context kwok-mgr`")
+			}
+		})
+	}
 }
 
 // TestRefusedPods checks that the fix of refused Pods is the one of preflight, for a Job that is submitted,

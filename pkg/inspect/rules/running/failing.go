@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
@@ -35,8 +35,9 @@ func podsFail() view.Rule {
 }
 
 // reportFailures reports a mirror whose Pods have failed for half of its backoffLimit or more, and fail
-// now.
+// now, or a mirror of another kind that its controller has restarted so often.
 func reportFailures(v *view.View, origin, mirror *inspect.Job) {
+	reportRestarts(v, origin, mirror)
 	f, ok := v.Facts(mirror.Context)
 	if !ok || !v.CanRead(f, inspect.PartPods) {
 		return
@@ -54,7 +55,22 @@ func reportFailures(v *view.View, origin, mirror *inspect.Job) {
 		Since:    v.On(origin.Context, mirror.Context, s.First()),
 		Message:  fmt.Sprintf("the Pods of its mirror on %s fail: %s", mirror.Context, s),
 		Evidence: seen,
-		Remedy:   command.Say("read the logs of its Pods: %s", advice.Plugin("logs", origin)),
+		Remedy:   advice.EndFailures(origin, s),
+	})
+}
+
+// reportRestarts reports a mirror that has used up half of its restarts, and does not run now.
+func reportRestarts(v *view.View, origin, mirror *inspect.Job) {
+	r := mirror.Restarts
+	if r == nil || !r.IsLate() || !r.Now && mirror.Status != delegation.Pending {
+		return
+	}
+	v.Report(view.Sighting{
+		Object: view.Of(origin), Jobs: []*inspect.Job{origin}, Cause: "failures " + mirror.Context + " " + mirror.UID,
+		Since: v.On(origin.Context, mirror.Context, mirror.CreationTimestamp.Time), IsUndated: true,
+		Message:  fmt.Sprintf("its mirror on %s %s", mirror.Context, r),
+		Evidence: []string{quote.State(mirror)},
+		Remedy:   advice.ReadLogs(origin, ""),
 	})
 }
 

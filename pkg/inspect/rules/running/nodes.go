@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -194,4 +196,27 @@ func cordonedIn(message string) (cordoned, all string) {
 		return "", ""
 	}
 	return found[2], found[1]
+}
+
+// describeGates describes that Pods of a mirror wait for controllers that must remove scheduling gates. Kueue adds
+// gates of its own, which it removes (kueue: pkg/controller/tas/topology_ungater.go).
+func (b *obstacle) describeGates(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
+	gates, wait := inspect.GateNames(b.gates), "wait"
+	if b.count == 1 {
+		wait = "waits"
+	}
+	s.GracePeriod = noNode
+	s.Message = fmt.Sprintf("%s%s on %s %s for the removal of %s", inspect.Count(b.count, "Pod"), ofMirror(origin), mirror.Context, wait, gates)
+	if slices.ContainsFunc(b.gates, delegation.IsKueueKey) {
+		s.Remedy = advice.CheckKueue(v, mirror.Context, nil)
+		return
+	}
+	// Each Job must be created again.
+	s.Cause += "/" + mirror.UID
+	where := "the manifest"
+	if origin == nil {
+		where = "its origin"
+	}
+	s.Remedy = command.Say("start the controller that removes %[1]s on %[2]s; or, if there is none, remove %[1]s from %[3]s, %[4]s",
+		gates, mirror.Context, where, advice.ThenCreateAgain(origin))
 }

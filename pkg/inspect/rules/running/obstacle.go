@@ -14,7 +14,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/refusal"
 )
 
 // sighting describes the obstacle of the Pods of a mirror, and how to remove it. origin is nil if it is
@@ -98,35 +97,16 @@ func (b *obstacle) describeRefusal(s *view.Sighting, origin, mirror *inspect.Job
 // allowPods returns the fix of Pods that cannot be created. If the API server refuses them, dispatch has the
 // same fix.
 func (b *obstacle) allowPods(origin, mirror *inspect.Job) command.Prose {
-	target := refusal.Target{
-		Context: mirror.Context, Namespace: mirror.Namespace, Subject: "manifest of the origin", Rejected: "the Pods", ArePods: true, Again: createAgain(origin),
-	}
-	if origin != nil {
-		target.Subject = "manifest of the " + origin.Kind
-	}
-	r, isRefused := target.InEvent(b.message)
+	fix, isRefused := advice.AcceptPods(origin, mirror, b.message)
 	webhook, _ := kubecontext.FailedWebhook(errors.New(b.message))
 	switch {
 	case view.IsName(webhook):
 		who, show := kueue.ShowWebhook(mirror.Context, webhook)
 		return command.Say("check that %s runs: %s", who, show)
-	case strings.HasPrefix(b.reason, "FailedWorkload"):
-	case isRefused && r.Name != "" && !view.IsName(r.Name):
-		// Anyone can write the message.
-		return target.Unknown(b.message).Remedy
-	case isRefused && r.Remedy != "":
-		return r.Remedy
+	case isRefused && !strings.HasPrefix(b.reason, "FailedWorkload"):
+		return fix
 	}
 	return command.Say("check what rejects them: %s", advice.KubectlJob(mirror, "describe"))
-}
-
-// createAgain returns how the Pods of an origin, nil if unknown, get another template after a change of its
-// manifest.
-func createAgain(origin *inspect.Job) command.Prose {
-	if origin == nil {
-		return "and create that again"
-	}
-	return "then " + advice.CreateAgain(origin)
 }
 
 // ofMirror says that Pods belong to the mirror of an origin, "" if the finding is about the mirror itself.
@@ -154,6 +134,8 @@ func (b *obstacle) describePods(v *view.View, s *view.Sighting, origin, mirror *
 			advice.ShowControllerLease(mirror.Context))
 	case b.unconfirmed != nil:
 		b.describeUnconfirmed(s, origin, mirror)
+	case len(b.gates) > 0:
+		b.describeGates(v, s, origin, mirror)
 	case b.needsNode():
 		b.describeNoNode(v, s, origin, mirror)
 	case b.isUnbound:
@@ -209,7 +191,7 @@ func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) com
 	if origin == nil {
 		correct = "correct the image in its origin"
 	}
-	change := command.Say("%s, %s", correct, createAgain(origin))
+	change := command.Say("%s, %s", correct, advice.ThenCreateAgain(origin))
 	isMissing := b.reason == "InvalidImageName" || missingImage.MatchString(b.message)
 	if isMissing && !deniedImage.MatchString(b.message) {
 		return change

@@ -65,6 +65,8 @@ type obstacle struct {
 	// isSlow is whether its node has not created its containers yet. isWarned is whether a warning of
 	// the node is the reason, and hasEvents whether warnings were read.
 	isSlow, isWarned, hasEvents bool
+	// gates are the scheduling gates that the Pod waits for.
+	gates []string
 	// unconfirmed are the Pods that nothing shows to run, nil if the obstacle is another one.
 	unconfirmed []*inspect.Pod
 }
@@ -146,6 +148,9 @@ func obstacleFor(v *view.View, f *inspect.Facts, p *inspect.Pod) *obstacle {
 	if o.isUnbound {
 		o.message = f.PodMessage(p)
 	}
+	if p.IsGated() {
+		o.gates = p.Gates
+	}
 	return o
 }
 
@@ -181,13 +186,13 @@ func missingPods(v *view.View, f *inspect.Facts, j *inspect.Job, latest time.Tim
 }
 
 // ease ranks how likely an obstacle passes without intervention: a missing
-// object stays missing (0), a node may still join or a volume be attached (1), and a
+// object stays missing (0), a node may still join, a volume be attached or a gate be removed (1), and a
 // slow start has no known cause (2).
 func (b *obstacle) ease() int {
 	switch {
 	case b.isSlow && !b.isWarned:
 		return 2
-	case b.needsNode(), b.needsTime():
+	case b.needsNode(), b.needsTime(), len(b.gates) > 0:
 		return 1
 	}
 	return 0
@@ -214,6 +219,9 @@ func (b *obstacle) needsTime() bool {
 // isHindered reports whether a Pod cannot start, or has lost its node. It is false for a Pod that
 // is only slow.
 func isHindered(p *inspect.Pod) bool {
+	if p.IsGated() {
+		return true
+	}
 	switch p.Reason {
 	case "ImagePullBackOff", "ErrImagePull", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "ImageInspectError",
 		"SignatureValidationFailed", "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
