@@ -74,8 +74,8 @@ type PastJob struct {
 	AdmittedAt *metav1.Time `json:"admittedAt"`
 	// FinishedAt is when the Job finished; null if unknown.
 	FinishedAt *metav1.Time `json:"finishedAt"`
-	// WaitSeconds is the time from the creation of the Job's first Workload, or of the Job if it has none, to the
-	// last admission, without LostSeconds; null if the Job was never admitted, or the times are unknown.
+	// WaitSeconds is the time from the creation to the last admission, without LostSeconds; null if
+	// the Job was never admitted, or the times are unknown.
 	WaitSeconds *int64 `json:"waitSeconds"`
 	// RunSeconds is the time from the last admission to the end; null if unknown.
 	RunSeconds *int64 `json:"runSeconds"`

@@ -103,21 +103,6 @@ func TestJob(t *testing.T) {
 	assert.Equal(t, row.Queue, "gpu")
 }
 
-// TestWaitBeginsWithWorkload checks that a Job has the same wait whether its kind was read or not.
-func TestWaitBeginsWithWorkload(t *testing.T) {
-	queued := func(w *kueue.Past) { w.CreatedAt = at(2) }
-	resized := past("a", func(w *kueue.Past) { w.Name, w.UID, w.CreatedAt, w.AdmittedAt = "job-a-2", "2", at(29), at(30) })
-	first := past("a", func(w *kueue.Past) {
-		w.CreatedAt, w.FinishedAt, w.Reason = at(2), at(30), kueue.SliceReplaced
-	})
-	for name, workloads := range map[string][]*kueue.Past{"one Workload": {past("a", queued)}, "resized": {resized, first}} {
-		unread := one(t, listOf(history.Options{}, nil, workloads...))
-		read := one(t, listOf(history.Options{}, []*inspect.Job{job("a", delegation.MultiKueue, delegation.Complete, nil)}, workloads...))
-		assert.Equal(t, *unread.WaitSeconds, int64(8*60), name)
-		assert.Equal(t, *read.WaitSeconds, int64(8*60), name)
-	}
-}
-
 // TestClusterNotNoted checks that a succeeded Job without a recorded cluster
 // is not said to have run on none.
 func TestClusterNotNoted(t *testing.T) {

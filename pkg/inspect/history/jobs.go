@@ -99,7 +99,7 @@ func (l *ledger) complete(row *inspect.PastJob, all []*kueue.Past) {
 			row.Result = resultBy(last.Reason)
 		}
 	}
-	measure(row, all)
+	measure(row)
 }
 
 // ofWorkloads returns a Job of which only the Workloads were read, because
@@ -114,7 +114,7 @@ func (l *ledger) ofWorkloads(last *kueue.Past, all []*kueue.Past) inspect.PastJo
 		row.APIVersion, row.Kind, row.Name = kueue.Group+"/"+f.Kueue.Version, "Workload", last.Name
 	}
 	l.account(&row, last, all)
-	measure(&row, all)
+	measure(&row)
 	return row
 }
 
@@ -170,17 +170,12 @@ func (l *ledger) account(row *inspect.PastJob, last *kueue.Past, all []*kueue.Pa
 	row.ResourceHours = hours(all)
 }
 
-// measure computes the wait and the run time. A Job waits from the creation of its first Workload: the Job itself is
-// unknown if it was deleted or its kind was not read, and may be older than its queue label.
-func measure(row *inspect.PastJob, all []*kueue.Past) {
+// measure computes the wait and the run time.
+func measure(row *inspect.PastJob) {
 	if row.AdmittedAt == nil {
 		return
 	}
-	queued := row.CreatedAt.Time
-	if len(all) > 0 {
-		queued = slices.MinFunc(all, func(a, b *kueue.Past) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
-	}
-	wait := row.AdmittedAt.Sub(queued)
+	wait := row.AdmittedAt.Sub(row.CreatedAt.Time)
 	if row.LostSeconds != nil {
 		wait -= time.Duration(*row.LostSeconds) * time.Second
 	}
