@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -263,6 +264,17 @@ func TestGateStaysClosed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGateBesideUnread checks that closed gates are no error if a worker was not read: MultiKueue may have opened the
+// gate there.
+func TestGateBesideUnread(t *testing.T) {
+	rule, _ := rules.ByCode("JM033")
+	closed := patch("kwok-w1", waitingWorkload, `{status: {conditions: [
+		{type: BlockedOnPreemptionGates, status: "True", reason: PreemptionGated, message: "", lastTransitionTime: "2026-11-20T23:24:45Z"}]}}`)
+	v := testCase{base: recordedNoQuota, later: 20 * time.Minute, edits: []edit{closed}}.make(t)
+	v.Facts("kwok-w2").Err = errors.New("connection refused")
+	assert.Equal(t, findingOf(t, judge(t, v, []rules.Rule{rule}, 0), "JM033").Severity, inspect.Info)
 }
 
 // TestNotOfferedForLong checks that a Job that Kueue does not offer to a connected worker is a note

@@ -78,7 +78,8 @@ func (g *gates) sighting(v *view.View, w *waiter) view.Sighting {
 		Remedy: command.Say("wait up to five minutes per worker for MultiKueue to open the gate; if it does not, check that Kueue runs: %s",
 			kueue.ShowPods(manager)),
 	}
-	if v.Age(manager, g.due) < round {
+	if v.Age(manager, g.due) < round || len(v.UnreadWorkersOf(w.Submission)) > 0 {
+		// MultiKueue may have opened a gate on a worker that was not read, and then the next one is not due.
 		return s
 	}
 	s.Since, s.Severity, s.Cause = g.due, inspect.Error, "gates "+manager
