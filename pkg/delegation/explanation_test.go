@@ -54,11 +54,11 @@ func TestFailureInFields(t *testing.T) {
 // TestRestarts checks which objects say that they restart, how often they have, and why.
 func TestRestarts(t *testing.T) {
 	want := map[string]string{
-		"appwrapper/running-resetting.yaml":  "restarts (once so far): FoundFailedPods",
-		"jobset/pending-restarting.yaml":     "restarts (2 times so far; maxRestarts is 3): RestartJobSetFailurePolicyAction: applying RestartJobSet failure policy action (first failed job: train-workers-1)",
+		"appwrapper/running-resetting.yaml":  "is restarting (once so far): FoundFailedPods",
+		"jobset/pending-restarting.yaml":     "is restarting (2 times so far; maxRestarts is 3): RestartJobSetFailurePolicyAction: applying RestartJobSet failure policy action (first failed job: train-workers-1)",
 		"jobset/failed.yaml":                 "restarted 3 times; maxRestarts is 3",
-		"pytorchjob/running-restarting.yaml": "restarts: PyTorchJobRestarting: PyTorchJob train is restarting because 1 Worker replica(s) failed.",
-		"rayjob/running-retrying.yaml":       "restarts (once so far; backoffLimit is 1): AppFailed",
+		"pytorchjob/running-restarting.yaml": "is restarting: PyTorchJobRestarting: PyTorchJob train is restarting because 1 Worker replica(s) failed.",
+		"rayjob/running-retrying.yaml":       "is restarting (once so far; backoffLimit is 1): AppFailed",
 	}
 	seen := map[string]bool{}
 	for _, f := range fixtures(t) {
@@ -83,8 +83,8 @@ func TestRestarts(t *testing.T) {
 func TestIsLate(t *testing.T) {
 	limit := func(n int64) *int64 { return &n }
 	late := []bool{}
-	for _, r := range []delegation.Restarts{{Now: true}, {Count: 2}, {Count: 3}, {Count: 1, Limit: limit(2)}, {Count: 1, Limit: limit(3)}, {Count: 1, Limit: limit(0)}} {
+	for _, r := range []delegation.Restarts{{Now: true}, {Count: 2}, {Count: 3}, {Count: 1, Limit: limit(2)}, {Count: 1, Limit: limit(3)}, {Count: 1, Limit: limit(0)}, {Count: 5, Ignored: 5, Limit: limit(4)}} {
 		late = append(late, r.IsLate())
 	}
-	assert.Assert(t, slices.Equal(late, []bool{false, false, true, true, false, true}), "%v", late)
+	assert.Assert(t, slices.Equal(late, []bool{false, false, true, true, false, true, false}), "%v", late)
 }

@@ -63,11 +63,14 @@ func jobSetKinds() []Kind {
 			Suspended: []Indicator{condition("Suspended")},
 			Running:   countsOfJobs("status.replicatedJobsStatus"),
 			// jobset: api/jobset/v1alpha2/jobset_types.go. Since 0.12, the condition shows a restart, and Jobs restart
-			// one by one.
+			// one by one. A failure policy may leave restarts out of the limit (pkg/controllers/failure_policy.go).
 			Restarts: RestartFields{
 				Now:    []Indicator{condition("RestartingJobSet")},
 				Counts: [][]string{{"status", "restarts"}, {"status", "replicatedJobsStatus", "jobRestarts"}},
-				Limit:  []string{"spec", "failurePolicy", "maxRestarts"},
+				Limited: [][]string{
+					{"status", "restartsCountTowardsMax"}, {"status", "replicatedJobsStatus", "jobRestartsCountTowardsMax"},
+				},
+				Limit: []string{"spec", "failurePolicy", "maxRestarts"},
 			},
 		},
 		PodLabel: "jobset.sigs.k8s.io/jobset-name",

@@ -9,6 +9,10 @@ import (
 // AdmissionGate is the scheduling gate with which Kueue holds a Pod back until it is admitted.
 const AdmissionGate = "kueue.x-k8s.io/admission"
 
+// ElasticGate is the scheduling gate with which Kueue holds back the new Pods of an elastic object until its new size is
+// admitted (kueue: apis/kueue/v1beta2/constants.go).
+const ElasticGate = "kueue.x-k8s.io/elastic-job"
+
 // unmanagedKinds returns kinds without a field that names an owner. MultiKueue moves them anyway,
 // which only its labels show (docs/reference/multikueue.md#adapters). Only objects in a queue are
 // read.

@@ -6,8 +6,9 @@ import "fmt"
 type RestartFields struct {
 	// Now are the indicators of an object that is restarting.
 	Now []Indicator
-	// Counts are the paths, through lists, of numbers of restarts, which add up.
-	Counts [][]string
+	// Counts are the paths, through lists, of numbers of restarts, which add up. Limited are those of the numbers that
+	// count towards the limit; nil if all do.
+	Counts, Limited [][]string
 	// Limit is the path of the number of restarts that the spec allows; nil if it has none.
 	Limit []string
 }
@@ -18,8 +19,9 @@ type Restarts struct {
 	Now bool
 	// Why is the reason of the failure before a restart that has not finished, "" if unknown.
 	Why string
-	// Count is how often it was restarted, 0 if that is unknown.
-	Count int64
+	// Count is how often it was restarted, 0 if that is unknown. Ignored is how many of these restarts do not count
+	// towards the limit.
+	Count, Ignored int64
 	// Limit is how often it may be restarted, nil if unknown. LimitField is the name of the field with the limit.
 	Limit      *int64
 	LimitField string
@@ -28,12 +30,9 @@ type Restarts struct {
 // Restarts returns the restarts of an object, nil if there are none.
 func (k Kind) Restarts(s State) *Restarts {
 	at := k.Indicators.Restarts
-	r := &Restarts{Now: shows(at.Now, s)}
-	for _, path := range at.Counts {
-		for _, value := range At(s.Content, path...) {
-			n, _ := number(value)
-			r.Count += int64(n)
-		}
+	r := &Restarts{Now: shows(at.Now, s), Count: sumAt(s, at.Counts)}
+	if at.Limited != nil {
+		r.Ignored = max(0, r.Count-sumAt(s, at.Limited))
 	}
 	if !r.Now && r.Count == 0 {
 		return nil
@@ -52,11 +51,25 @@ func (k Kind) Restarts(s State) *Restarts {
 	return r
 }
 
+// sumAt adds up the numbers at some paths.
+func sumAt(s State, paths [][]string) (sum int64) {
+	for _, path := range paths {
+		for _, value := range At(s.Content, path...) {
+			n, _ := number(value)
+			sum += int64(n)
+		}
+	}
+	return sum
+}
+
 // String describes the restarts as a clause without a subject.
 func (r *Restarts) String() string {
 	limit := ""
 	if r.Limit != nil {
 		limit = fmt.Sprintf("; %s is %d", r.LimitField, *r.Limit)
+		if r.Ignored > 0 {
+			limit += fmt.Sprintf(", towards which %d count", r.Count-r.Ignored)
+		}
 	}
 	times := "once"
 	if r.Count > 1 {
@@ -65,7 +78,7 @@ func (r *Restarts) String() string {
 	if !r.Now {
 		return "restarted " + times + limit
 	}
-	text := "restarts"
+	text := "is restarting"
 	if r.Count > 0 {
 		text += fmt.Sprintf(" (%s so far%s)", times, limit)
 	}
@@ -84,5 +97,5 @@ func (r *Restarts) IsLate() bool {
 	if r.Limit != nil {
 		limit = *r.Limit
 	}
-	return 2*r.Count >= max(1, limit)
+	return 2*(r.Count-r.Ignored) >= max(1, limit)
 }

@@ -108,10 +108,11 @@ func GateNames(gates []string) string {
 	return "scheduling gates " + And(gates)
 }
 
-// IsGated reports whether the Pod waits for the removal of a scheduling gate. With the gate of its admission, it waits in
+// IsGated reports whether the Pod waits for the removal of a scheduling gate. With a gate of its admission, it waits in
 // a queue of Kueue instead.
 func (p *Pod) IsGated() bool {
-	return p.Reason == corev1.PodReasonSchedulingGated && !slices.Contains(p.Gates, delegation.AdmissionGate)
+	isQueued := slices.Contains(p.Gates, delegation.AdmissionGate) || slices.Contains(p.Gates, delegation.ElasticGate)
+	return p.Reason == corev1.PodReasonSchedulingGated && !isQueued
 }
 
 // IsCreating reports whether the Pod has a node that is creating its containers.

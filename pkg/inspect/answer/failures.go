@@ -137,7 +137,7 @@ func (q *Question) addRestarts(a *Answer, j *inspect.Job) {
 		return
 	}
 	a.Message = strings.TrimSpace(a.Message + " " + sentence("it "+j.Restarts.String()))
-	if !isStarting && !j.Restarts.Now {
+	if !j.Restarts.Now && (!isStarting || !j.Restarts.IsLate()) {
 		return
 	}
 	a.State = inspect.StateFailing

@@ -38,8 +38,9 @@ func TestRestartsOfOtherKinds(t *testing.T) {
 		state    inspect.JobState
 		message  string
 	}{
-		"restarts":            {delegation.Running, &delegation.Restarts{Now: true, Count: 3, Why: "AppFailed: exited 1"}, inspect.StateFailing, "It restarts (3 times so far): AppFailed: exited 1."},
+		"restarts":            {delegation.Running, &delegation.Restarts{Now: true, Count: 3, Why: "AppFailed: exited 1"}, inspect.StateFailing, "It is restarting (3 times so far): AppFailed: exited 1."},
 		"does not run again":  {delegation.Pending, &delegation.Restarts{Count: 5}, inspect.StateFailing, "It restarted 5 times."},
+		"starts again":        {delegation.Pending, &delegation.Restarts{Count: 1}, inspect.StateStarting, "It restarted once."},
 		"runs again":          {delegation.Running, &delegation.Restarts{Count: 1}, inspect.StateRunning, "It restarted once."},
 		"is suspended":        {delegation.Suspended, &delegation.Restarts{Count: 1}, inspect.StateWaiting, "The mirror on w is suspended."},
 		"has never restarted": {delegation.Running, nil, inspect.StateRunning, ""},
@@ -65,7 +66,7 @@ func TestRestartsByCopiedStatus(t *testing.T) {
 	q := Question{Inventory: v, Pair: inspect.Pair{Origin: p.Origin}, Trace: &inspect.Trace{Origin: p.Origin}}
 	a := q.byCopiedStatus("w")
 	assert.Equal(t, a.State, inspect.StateFailing)
-	assert.Equal(t, a.Message, "Kueue says that it runs on w. It restarts.")
+	assert.Equal(t, a.Message, "Kueue says that it runs on w. It is restarting.")
 }
 
 // TestEndInLists checks that a list says why an object failed, with a mirror and without one, and why a Job succeeded

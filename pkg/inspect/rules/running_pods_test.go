@@ -267,7 +267,7 @@ func TestRestartsOfAnotherKind(t *testing.T) {
 		status   delegation.Status
 		message  string
 	}{
-		"restarts":   {delegation.Restarts{Now: true, Count: 3, Why: "AppFailed"}, delegation.Running, "AppWrapper default/train: its mirror on kwok-w1 restarts (3 times so far): AppFailed"},
+		"restarts":   {delegation.Restarts{Now: true, Count: 3, Why: "AppFailed"}, delegation.Running, "AppWrapper default/train: its mirror on kwok-w1 is restarting (3 times so far): AppFailed"},
 		"starts":     {delegation.Restarts{Count: 5}, delegation.Pending, "AppWrapper default/train: its mirror on kwok-w1 restarted 5 times"},
 		"runs again": {delegation.Restarts{Count: 5}, delegation.Running, ""},
 		"first time": {delegation.Restarts{Now: true, Count: 1}, delegation.Running, ""},

@@ -65,9 +65,14 @@ func reportRestarts(v *view.View, origin, mirror *inspect.Job) {
 	if r == nil || !r.IsLate() || !r.Now && mirror.Status != delegation.Pending {
 		return
 	}
+	since, isUndated := mirror.CreationTimestamp.Time, true
+	if !r.Now {
+		// It starts again, which takes a while.
+		since, isUndated = view.Proven([]time.Time{since}, mirror.StatusWrittenAt)
+	}
 	v.Report(view.Sighting{
 		Object: view.Of(origin), Jobs: []*inspect.Job{origin}, Cause: "failures " + mirror.Context + " " + mirror.UID,
-		Since: v.On(origin.Context, mirror.Context, mirror.CreationTimestamp.Time), IsUndated: true,
+		Since: v.On(origin.Context, mirror.Context, since), IsUndated: isUndated,
 		Message:  fmt.Sprintf("its mirror on %s %s", mirror.Context, r),
 		Evidence: []string{quote.State(mirror)},
 		Remedy:   advice.ReadLogs(origin, ""),
