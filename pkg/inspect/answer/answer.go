@@ -181,6 +181,11 @@ func (q *Question) isWithoutClass() bool {
 // its fixes.
 func (q *Question) explain(a *Answer) {
 	if q.needsNoReason(a) {
+		for i := range q.Trace.Findings {
+			if f := &q.Trace.Findings[i]; f.Code == limitPassed && q.isAboutPair(f) {
+				q.addAside(a, f)
+			}
+		}
 		return
 	}
 	for i := range q.Trace.Findings {

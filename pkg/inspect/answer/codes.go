@@ -110,7 +110,9 @@ func (q *Question) addAside(a *Answer, f *inspect.Finding) bool {
 	case f.Code == ignoredByOwner && q.isNeverDispatched():
 		// The answer says why no cluster can take it.
 	case f.Code == limitPassed && a.State.IsFinished():
-		// How the Job ended says more.
+		// How the Job ended says more. The fix is about what the controller does not do.
+		_, fault, _ := strings.Cut(f.Message, ", but ")
+		a.Message = strings.TrimSpace(a.Message + " " + sentence(fault))
 	case f.Code == rejectedLeftovers && a.Reason == inspect.ReasonAdmissionCheck:
 		// The rejection explains the Job, with its reason. The finding is about what remains.
 		a.Message = strings.TrimSpace(a.Message + " Its copies remain on the workers.")

@@ -106,12 +106,13 @@ func jobsAlone() map[string]string {
 // casesOfJobs are cases of other rules that apply only to Jobs, and why.
 func casesOfJobs() map[string]string {
 	return map[string]string{
-		"JM049 Pods exist since then":     "only the counters of a Job show its Pods",
-		"JM104 a counter cannot decrease": "the API server validates the status of Jobs alone",
-		"JM140 a deadline":                "other kinds have their own deadlines",
-		"JM140 a TTL":                     "the controllers of other kinds may ignore delegated objects",
-		"JM140 quota of a finished Job":   "Kueue may count other ends than these signs",
-		"JM056 MultiKueue uses it again":  "the start time of other kinds may change",
+		"JM049 Pods exist since then":                    "only the counters of a Job show its Pods",
+		"JM104 a counter cannot decrease":                "the API server validates the status of Jobs alone",
+		"JM140 a deadline":                               "other kinds have their own deadlines",
+		"JM140 a TTL":                                    "the controllers of other kinds may ignore delegated objects",
+		"JM140 quota of a finished Job":                  "Kueue may count other ends than these signs",
+		"JM140 quota of a Job whose end was copied late": "Kueue may count other ends than these signs",
+		"JM056 MultiKueue uses it again":                 "the start time of other kinds may change",
 	}
 }
 

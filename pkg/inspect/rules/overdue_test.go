@@ -52,6 +52,11 @@ func overdueCases() []testCase {
 		{name: "a TTL", code: "JM140", base: recordedRunning, later: hour, fires: true, edits: append([]edit{patch(mgr, "Job/train", endedAt), finished}, gone...)},
 		{name: "a TTL that has not passed", code: "JM140", base: recordedRunning, edits: append([]edit{patch(mgr, "Job/train", endedAt), finished}, gone...)},
 		{name: "quota of a finished Job", code: "JM140", base: recordedRunning, later: 6 * time.Minute, fires: true, edits: append([]edit{patch(mgr, "Job/train", endedAt)}, gone...)},
+		{name: "quota of a Job whose end was copied late", code: "JM140", base: recordedRunning, later: hour, fires: true, edits: append([]edit{
+			patch(mgr, "Job/train", `{metadata: {managedFields: [{manager: kueue, operation: Update, subresource: status, apiVersion: batch/v1, fieldsType: FieldsV1,
+				time: "2026-11-21T00:30:00Z", fieldsV1: {"f:status": {"f:completionTime": {}}}}]}}`),
+			patch(mgr, "Job/train", strings.Replace(endedAt, "ttlSecondsAfterFinished: 600", "", 1)),
+		}, gone...)},
 		{name: "quota of a finished Job whose mirror runs", code: "JM140", base: recordedRunning, later: 6 * time.Minute, edits: []edit{patch(mgr, "Job/train", endedAt)}},
 	}
 }
@@ -72,14 +77,17 @@ func TestOverdueNamesController(t *testing.T) {
 			"Job default/train has reached its maximum execution time (600s), but Kueue on kwok-w1 does not stop it", "23:53:18", "check that Kueue runs on kwok-w1",
 		},
 		"a drained queue of the manager": {
-			"Job default/train: ClusterQueue cluster-queue has stopPolicy HoldAndDrain, but Kueue on kwok-mgr does not evict it", "", "check that Kueue runs on kwok-mgr",
+			"Job default/train: its ClusterQueue cluster-queue has stopPolicy HoldAndDrain, but Kueue on kwok-mgr does not evict its Workload", "", "check that Kueue runs on kwok-mgr",
 		},
 		"a drained LocalQueue": {
-			"Job default/train: LocalQueue default/user-queue has stopPolicy HoldAndDrain, but Kueue on kwok-mgr does not evict it", "23:43:35", "check that Kueue runs on kwok-mgr",
+			"Job default/train: its LocalQueue default/user-queue has stopPolicy HoldAndDrain, but Kueue on kwok-mgr does not evict its Workload", "23:43:35", "check that Kueue runs on kwok-mgr",
 		},
 		"a TTL": {
 			"Job default/train: its ttlSecondsAfterFinished (600) has passed, but the TTL controller on kwok-mgr does not delete it",
 			"23:53:40", "check that kube-controller-manager runs on kwok-mgr",
+		},
+		"quota of a Job whose end was copied late": {
+			"Job default/train is Complete, but Kueue on kwok-mgr does not finish its Workload, which holds quota", "00:30:00", "check that Kueue runs on kwok-mgr",
 		},
 		"quota of a finished Job": {
 			"Job default/train is Complete, but Kueue on kwok-mgr does not finish its Workload, which holds quota", "23:43:40", "check that Kueue runs on kwok-mgr",

@@ -65,13 +65,22 @@ func reportPassed(v *view.View, j *inspect.Job, l *passed) {
 	})
 }
 
+// actsSince returns since when a controller can act on a limit that passed: its times may have been written later, such as
+// the end of a Job whose worker was not connected. Without managedFields, it is the time of the limit.
+func actsSince(passed time.Time, written ...*metav1.Time) time.Time {
+	for _, w := range written {
+		passed = view.Latest(passed, view.TimeOf(w))
+	}
+	return passed
+}
+
 // pastTTL returns the TTL of a finished Job. The TTL controller of Kubernetes deletes delegated Jobs, too (kubernetes:
 // pkg/controller/ttlafterfinished). Other kinds have their own controllers, some of which ignore delegated objects.
 func pastTTL(v *view.View, j *inspect.Job) *passed {
 	if !j.Row().IsJob() || j.TTL == nil || j.FinishedTime == nil || j.DeletedAt != nil {
 		return nil
 	}
-	since := j.FinishedTime.Add(time.Duration(*j.TTL) * time.Second)
+	since := actsSince(j.FinishedTime.Add(time.Duration(*j.TTL)*time.Second), j.StatusWrittenAt, j.SpecWrittenAt)
 	step := liveness.PendingAction{Actor: liveness.Actor{Role: liveness.RoleTTL, Context: j.Context}, Duty: liveness.DutyRemove, Subject: j.UID}
 	return &passed{
 		context: j.Context, since: since, awaits: func() *view.Awaited { return v.Awaits(step, j.Context, since) },
@@ -86,7 +95,7 @@ func pastDeadline(v *view.View, mirror *inspect.Job) *passed {
 	if !mirror.Row().IsJob() || mirror.Deadline == nil || mirror.StartTime == nil || mirror.Suspended || mirror.Decision != nil {
 		return nil
 	}
-	since := mirror.StartTime.Add(time.Duration(*mirror.Deadline) * time.Second)
+	since := actsSince(mirror.StartTime.Add(time.Duration(*mirror.Deadline)*time.Second), mirror.SpecWrittenAt)
 	step := liveness.PendingAction{Actor: v.OwnerOf(mirror), Duty: liveness.DutyStop, Subject: mirror.UID}
 	return &passed{
 		context: mirror.Context, since: since, awaits: func() *view.Awaited { return v.Awaits(step, mirror.Context, since) },
@@ -144,7 +153,7 @@ func pastEnd(v *view.View, s view.Submission) *passed {
 	if !j.Row().IsJob() || j.FinishedTime == nil || !s.Workload.Is(kueue.QuotaReserved) {
 		return nil
 	}
-	since := j.FinishedTime.Time
+	since := actsSince(j.FinishedTime.Time, j.StatusWrittenAt)
 	return &passed{
 		context: j.Context, since: since, awaits: awaitsKueue(v, s.Manager, s.Workload, liveness.DutyRelease, since),
 		what: fmt.Sprintf("it is %s", j.Status), verb: "finish its Workload, which holds quota",
@@ -202,7 +211,7 @@ func drained(v *view.View, f *inspect.Facts, w *kueue.Workload, queue view.Objec
 	}
 	return &passed{
 		context: f.Context, since: since, isUndated: isUndated, awaits: awaitsKueue(v, f, w, liveness.DutyStop, since),
-		what: queue.String() + " has stopPolicy HoldAndDrain", verb: "evict it",
+		what: "its " + queue.String() + " has stopPolicy HoldAndDrain", verb: "evict its Workload",
 		evidence: []string{fmt.Sprintf("%s: spec.stopPolicy of %s is %s", f.Context, queue.String(), kueue.HoldAndDrain), quote.WorkloadCondition(f, w, admitted)},
 	}
 }
