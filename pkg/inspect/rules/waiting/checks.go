@@ -93,7 +93,7 @@ func joinAnswers(first *view.Sighting, all []view.Sighting) {
 	}
 	waits, _, _ := strings.Cut(first.Message, ", which ")
 	for _, s := range different[1:min(most, len(different))] {
-		first.Message += ", and " + strings.TrimPrefix(s.Message, waits+", which ")
+		first.Message += "; it " + strings.TrimPrefix(s.Message, waits+", which ")
 	}
 	if more := len(different) - most; more > 0 {
 		first.Message += "; " + inspect.Count(more, "more answer")
