@@ -139,8 +139,11 @@ type OriginNames map[string]UsePeriod
 // UsePeriod is when a name was used first and last.
 type UsePeriod struct{ First, Last time.Time }
 
-// use records that a name was used.
+// use records that a name was used. A mirror that has lost its label has none.
 func (n OriginNames) use(name string, created time.Time) {
+	if name == "" {
+		return
+	}
 	p, known := n[name]
 	if !known || created.Before(p.First) {
 		p.First = created
