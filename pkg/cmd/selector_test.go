@@ -111,7 +111,7 @@ func TestSelectorThatMatchesNothing(t *testing.T) {
 // TestMissingNamespaceIsNotedLast: every command that finds nothing in a namespace that does not exist says so at the
 // end, for every output format.
 func TestMissingNamespaceIsNotedLast(t *testing.T) {
-	for _, args := range []string{"ls", "trace", "trace -o json", "history", "history -o json", "queues", "queues -o json", "kinds", "kinds -o json"} {
+	for _, args := range []string{"ls", "ls -o json", "ls -o name", "trace", "trace -o json", "history", "history -o json", "queues", "queues -o json", "kinds", "kinds -o json"} {
 		_, errOut, code := run(t, append(strings.Fields(args), "-n", "nosuch", "--all-contexts", "--from", exampleFleet)...)
 		assert.Equal(t, code, util.ExitOK, errOut)
 		lines := strings.Split(strings.TrimSpace(errOut), "\n")

@@ -138,7 +138,7 @@ func (o *doctorOptions) Run(ctx context.Context) error {
 	o.table.NowOn = f.Now
 	inventory := read.Read(ctx, f, read.Want{Setup: true, SetupIn: o.namespace, Addresses: o.flags.Addresses(o.contexts, f), Now: o.Clock.Now})
 	if o.namespace != "" {
-		if err := util.MissingNamespace(ctx, f); err != nil {
+		if err := util.MissingNamespace(ctx, f, "or leave out -n for all"); err != nil {
 			return err
 		}
 	}

@@ -29,8 +29,11 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	if err := o.Print(func(w io.Writer) error { return o.write(w, list) }, func(w io.Writer) error { return o.writeTable(w, list) }); err != nil {
 		return err
 	}
-	if o.TableOut != nil && len(list.Items) == 0 && len(list.Errors) == 0 && len(o.missing) == 0 {
+	switch isEmpty := len(list.Items) == 0 && len(list.Errors) == 0 && len(o.missing) == 0; {
+	case isEmpty && o.TableOut != nil:
 		o.printNothingFound(ctx, f)
+	case isEmpty:
+		util.NoteSelection(ctx, o.ErrOut, f, &o.query, false)
 	}
 	if o.format.OmitsUnchecked(o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
@@ -98,7 +101,7 @@ func (o *listOptions) writeTable(out io.Writer, list *inspect.OwnerList) error {
 func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	where := "in all namespaces"
 	if !o.query.AllNamespaces {
-		where = "in namespace " + strings.Join(util.NamespacesOf(f), ", ")
+		where = "in " + util.NamespacesText(f)
 	}
 	contexts := "context"
 	if len(f.Contexts()) > 1 {
@@ -110,7 +113,7 @@ func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	}
 	util.Report(o.ErrOut, "%s", message)
 	if len(o.filter.Findings) > 0 {
-		util.Report(o.ErrOut, "note: findings younger than %s are not included; %s check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace), o.DisplayName())
+		util.Report(o.ErrOut, "note: findings younger than %s are not included; check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace))
 	}
 	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
 		util.Report(o.ErrOut, "note: -A reads all namespaces")

@@ -17,27 +17,34 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 )
 
-// NamespaceMissing returns an error if none of the clusters that were read has a namespace, and
-// nil if one of them is unknown.
-func NamespaceMissing(namespace string, v *inspect.Inventory) error {
-	var contexts []string
-	for _, f := range v.Clusters {
-		_, exists := f.Namespaces[namespace]
-		isKnown := f.Err == nil && len(f.Namespaces) > 0 && f.Gaps[inspect.PartNamespaces] == nil
-		if exists || !isKnown {
-			return nil
-		}
-		contexts = append(contexts, f.Context)
+// WithA says how to read all namespaces.
+const WithA = "or all with -A"
+
+// errNoNamespace says which namespaces do not exist. contexts are those that were asked for each, and orAll says how the
+// user reads all namespaces instead.
+func errNoNamespace(namespaces []string, contexts map[string][]string, orAll string) error {
+	var missing []string
+	for _, namespace := range namespaces {
+		missing = append(missing, fmt.Sprintf("namespace %q does not exist in %s", namespace, contextsText(contexts[namespace])))
 	}
-	if len(contexts) == 0 {
-		return nil
-	}
-	return errNoNamespace(namespace, contexts)
+	return fmt.Errorf("%s; choose another with -n, %s", strings.Join(missing, ", and "), orAll)
 }
 
-func errNoNamespace(namespace string, contexts []string) error {
-	return fmt.Errorf("namespace %q does not exist in %s %s; choose another with -n, or all with -A",
-		namespace, map[bool]string{true: "context", false: "contexts"}[len(contexts) == 1], strings.Join(contexts, ", "))
+// contextsText names contexts.
+func contextsText(contexts []string) string {
+	if len(contexts) == 1 {
+		return "context " + contexts[0]
+	}
+	return "contexts " + strings.Join(contexts, ", ")
+}
+
+// NamespacesText names the namespaces of the contexts.
+func NamespacesText(f *fleet.Fleet) string {
+	namespaces := namespacesOf(f)
+	if len(namespaces) == 1 {
+		return "namespace " + namespaces[0]
+	}
+	return "namespaces " + strings.Join(namespaces, ", ")
 }
 
 // NoteSelection says what limited a reading that found nothing: the labels, and the namespace of the contexts. It
@@ -49,17 +56,17 @@ func NoteSelection(ctx context.Context, w io.Writer, f *fleet.Fleet, q *read.Que
 	if q.AllNamespaces || NoteMissingNamespace(ctx, w, f) || !isTable {
 		return
 	}
-	switch namespaces := NamespacesOf(f); len(namespaces) {
+	switch len(namespacesOf(f)) {
 	case 0:
 	case 1:
-		Report(w, "note: only namespace %s was read; -A reads all namespaces", namespaces[0])
+		Report(w, "note: only %s was read; -A reads all namespaces", NamespacesText(f))
 	default:
-		Report(w, "note: only namespaces %s were read; -A reads all namespaces", strings.Join(namespaces, ", "))
+		Report(w, "note: only %s were read; -A reads all namespaces", NamespacesText(f))
 	}
 }
 
-// NamespacesOf returns the namespaces of the contexts, each once, in their order.
-func NamespacesOf(f *fleet.Fleet) (namespaces []string) {
+// namespacesOf returns the namespaces of the contexts, each once, in their order.
+func namespacesOf(f *fleet.Fleet) (namespaces []string) {
 	for _, c := range f.Clusters() {
 		if !slices.Contains(namespaces, c.Namespace) {
 			namespaces = append(namespaces, c.Namespace)
@@ -71,31 +78,35 @@ func NamespacesOf(f *fleet.Fleet) (namespaces []string) {
 // NoteMissingNamespace says that a namespace in which nothing was found does not exist in any of
 // the contexts, and reports whether it said that. It prints nothing if one of them does not answer.
 func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) bool {
-	err := MissingNamespace(ctx, f)
+	err := MissingNamespace(ctx, f, WithA)
 	if err != nil {
 		Report(w, "note: %v", err)
 	}
 	return err != nil
 }
 
-// MissingNamespace returns an error if the namespace of the contexts exists in none of them. If one
-// of them does not answer, it returns nil.
-func MissingNamespace(ctx context.Context, f *fleet.Fleet) error {
+// MissingNamespace returns an error if no context has its namespace, or the one that all share. If one of them does
+// not answer, it returns nil. orAll says how the user reads all namespaces instead.
+func MissingNamespace(ctx context.Context, f *fleet.Fleet, orAll string) error {
 	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-	var contexts []string
-	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (bool, error) {
+	type answer struct {
+		namespace string
+		exists    bool
+	}
+	contexts := map[string][]string{}
+	for _, a := range fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (answer, error) {
 		found, err := c.Get(ctx, namespaces, "", c.Namespace)
-		return found != nil, err
+		return answer{c.Namespace, found != nil}, err
 	}) {
-		if a.Value || a.Err != nil {
+		if a.Value.exists || a.Err != nil {
 			return nil //nolint:nilerr // A cluster that does not answer may have the namespace.
 		}
-		contexts = append(contexts, a.Context)
+		contexts[a.Value.namespace] = append(contexts[a.Value.namespace], a.Context)
 	}
-	if clusters := f.Clusters(); len(contexts) > 0 && len(clusters) > 0 {
-		return errNoNamespace(clusters[0].Namespace, contexts)
+	if len(contexts) == 0 {
+		return nil
 	}
-	return nil
+	return errNoNamespace(namespacesOf(f), contexts, orAll)
 }
 
 // NotFound returns an error for a Job that an inventory of the fleet lacks, with the contexts that were
