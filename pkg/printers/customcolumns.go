@@ -10,12 +10,55 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/cli-runtime/pkg/printers"
 	"k8s.io/client-go/util/jsonpath"
 	"k8s.io/kubectl/pkg/cmd/get"
 )
 
 // customColumns is the format that prints objects one by one.
 const customColumns = "custom-columns"
+
+// fileSuffix ends the names of formats whose template is in a file.
+const fileSuffix = "-file"
+
+// readTemplate returns the name of the format in a value of -o, and its template. It reads the file of a template, so
+// that nothing else does: a pipe can be read only once. The format then has the name of its inline form, except
+// custom columns, which have another form in a file.
+func readTemplate(output string) (name, template string, err error) {
+	name, template, _ = strings.Cut(output, "=")
+	inline, isFile := map[string]string{
+		"jsonpath-file": "jsonpath", "go-template-file": "go-template", "templatefile": "template", customColumns + fileSuffix: customColumns + fileSuffix,
+	}[name]
+	if !isFile || template == "" {
+		return name, template, nil
+	}
+	content, err := os.ReadFile(template)
+	return inline, string(content), err
+}
+
+// columnsPrinter returns kubectl's printer for custom columns, whose paths it checks: kubectl parses them only when it
+// prints. output has the content of a file in place of its name.
+func columnsPrinter(output string) (printers.ResourcePrinter, error) {
+	p, err := unparsedColumns(output)
+	if err != nil {
+		return nil, err
+	}
+	if columns, ok := p.(*get.CustomColumnsPrinter); ok {
+		for _, column := range columns.Columns {
+			if _, err := jsonpath.Parse(column.Header, column.FieldSpec); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return p, nil
+}
+
+func unparsedColumns(output string) (printers.ResourcePrinter, error) {
+	if content, isFile := strings.CutPrefix(output, customColumns+fileSuffix+"="); isFile {
+		return get.NewCustomColumnsPrinterFromTemplate(strings.NewReader(content), nil)
+	}
+	return get.NewCustomColumnsPrintFlags().ToPrinter(output)
+}
 
 // objectPath matches a path into an object, as in kubectl get. The printed form of a Job has
 // these fields at its top level.
@@ -109,19 +152,10 @@ var (
 )
 
 // refuseObjectPaths returns an error if a template has paths as in kubectl get, because the lists in a document differ
-// from kubectl's. output is a value of -o.
-func refuseObjectPaths(output string) error {
-	name, template, _ := strings.Cut(output, "=")
+// from kubectl's. name is the format.
+func refuseObjectPaths(name, template string) error {
 	if strings.HasPrefix(name, customColumns) {
 		return nil
-	}
-	if strings.HasSuffix(name, "-file") {
-		content, err := os.ReadFile(template)
-		if err != nil {
-			// kubectl's printer reports it.
-			return nil //nolint:nilerr // See above.
-		}
-		template = string(content)
 	}
 	for _, expression := range expressions.FindAllString(template, -1) {
 		if path := objectPath.FindString(literals.ReplaceAllString(expression, "")); path != "" {

@@ -47,10 +47,7 @@ func objectFormats() []string {
 // though printed values have no metadata. rows is the type of the values that columns are for; nil if any
 // field may exist.
 func NewFormat(rows reflect.Type, output string, noHeaders bool, more ...string) (*Format, error) {
-	if err := refuseObjectPaths(output); err != nil {
-		return nil, fmt.Errorf("output format %q: %w", output, err)
-	}
-	f, err := newFormat(output, noHeaders, append(more, Markdown))
+	f, err := newFormat(output, noHeaders, append(more, Markdown), refuseObjectPaths)
 	if err != nil {
 		return nil, err
 	}
@@ -64,38 +61,37 @@ func NewFormat(rows reflect.Type, output string, noHeaders bool, more ...string)
 
 // NewObjectFormat is NewFormat for Kubernetes objects, which have metadata.
 func NewObjectFormat(output string, noHeaders bool) (*Format, error) {
-	return newFormat(output, noHeaders, nil)
+	return newFormat(output, noHeaders, nil, func(string, string) error { return nil })
 }
 
-func newFormat(output string, noHeaders bool, more []string) (*Format, error) {
+// newFormat returns the format for a value of -o. check gets the name of the format and its template.
+func newFormat(output string, noHeaders bool, more []string, check func(name, template string) error) (*Format, error) {
 	if output == "" || output == "wide" || output == "name" || slices.Contains(more, output) {
 		return &Format{name: output}, nil
 	}
-	templates := genericclioptions.NewKubeTemplatePrintFlags()
-	columns := get.NewCustomColumnsPrintFlags()
-	columns.NoHeaders = noHeaders
-	name, _, _ := strings.Cut(output, "=")
-	f := &Format{name: name}
+	name, template, err := readTemplate(output)
+	if err == nil {
+		err = check(name, template)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("output format %q: %w", output, err)
+	}
+	inline := name
+	if template != "" {
+		inline += "=" + template
+	}
+	f := &Format{name: strings.TrimSuffix(name, fileSuffix)}
 	for _, toPrinter := range []func(string) (printers.ResourcePrinter, error){
-		documentPrinter, templates.ToPrinter, columns.ToPrinter,
+		documentPrinter, genericclioptions.NewKubeTemplatePrintFlags().ToPrinter, columnsPrinter,
 	} {
-		p, err := toPrinter(output)
+		f.printer, err = toPrinter(inline)
 		if genericclioptions.IsNoCompatiblePrinterError(err) {
 			continue
-		}
-		if err == nil && f.IsPerJob() {
-			// kubectl parses the columns' paths only when it prints.
-			err = p.PrintObj(&unstructured.UnstructuredList{}, io.Discard)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("output format %q: %w", output, err)
 		}
-		// Take a new printer: this one would not print its titles again.
-		if f.printer, err = toPrinter(output); err != nil {
-			return nil, fmt.Errorf("output format %q: %w", output, err)
-		}
 		if columns, ok := f.printer.(*get.CustomColumnsPrinter); ok {
-			// kubectl ignores --no-headers with a file.
 			columns.NoHeaders = noHeaders
 		}
 		if f.name == jsonPathAsJSON {
@@ -151,7 +147,7 @@ func (f *Format) OmitsUnchecked(noHeaders bool) bool {
 
 // IsPerJob reports whether the format prints each Job by itself, without groups.
 func (f *Format) IsPerJob() bool {
-	return f.name == "name" || slices.Contains([]string{customColumns, "custom-columns-file"}, f.name)
+	return f.name == "name" || f.name == customColumns
 }
 
 // PrintObject writes an object as a whole, as a document or through a template.
