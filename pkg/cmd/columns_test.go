@@ -20,6 +20,14 @@ func TestUnknownColumns(t *testing.T) {
 		assert.Equal(t, out, "")
 		assert.Assert(t, strings.Contains(errOut, ": unknown field "), "%s: %s", args, errOut)
 	}
+	for args, column := range map[string]string{
+		"ls -A": ".mirrors.name", "queues": ".workers[*].context", "trace -A": ".origin[0].name", "check -A": ".code.x",
+	} {
+		out, errOut, code := run(t, append(strings.Fields(args), "-o", "custom-columns=A:"+column, "--from", "/nonexistent")...)
+		assert.Equal(t, code, util.ExitUsage, "%s: %s", args, errOut)
+		assert.Equal(t, out, "")
+		assert.Assert(t, strings.Contains(errOut, ": unknown field "+column+" for a column; "), "%s: %s", args, errOut)
+	}
 	out, errOut, code := run(t, "trace", "-A", "-o", "custom-columns=A:.origin.metadata.name", "--from", exampleFleet)
 	assert.Equal(t, code, util.ExitOK, errOut)
 	assert.Assert(t, strings.Contains(out, "\ntrain\n"), out)

@@ -7,7 +7,6 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 
 	"k8s.io/cli-runtime/pkg/printers"
@@ -68,7 +67,8 @@ var objectPath = regexp.MustCompile(`\.(?:metadata|spec|status)\.(\w+)`)
 func flatten(expression string) string { return objectPath.ReplaceAllString(expression, ".$1") }
 
 // flattenColumns makes the paths of columns top-level, so that columns accept the paths of kubectl get. It returns
-// an error for a field that objects of a type do not have: kubectl would print an empty column.
+// an error for a path that leads nowhere in objects of a type: kubectl would print an empty column, or fail after
+// everything was read.
 func flattenColumns(p *get.CustomColumnsPrinter, of reflect.Type) error {
 	for i := range p.Columns {
 		path := &p.Columns[i].FieldSpec
@@ -78,71 +78,182 @@ func flattenColumns(p *get.CustomColumnsPrinter, of reflect.Type) error {
 		if err != nil {
 			return err
 		}
-		if _, known := fieldAt(of, parsed.Root); known != nil {
-			return fmt.Errorf("unknown field %s for a column; choose one of %s", typed, strings.Join(known, ", "))
+		if _, err := (position{of: of}).follow(parsed.Root); err != nil {
+			return fmt.Errorf("unknown field %s for a column; %w", typed, err)
 		}
 	}
 	return nil
 }
 
-// fieldAt returns the type of the values at a path; nil if it is unknown. If the path has a field that does not
-// exist, fieldAt returns the fields that exist in its place.
-func fieldAt(of reflect.Type, path *jsonpath.ListNode) (found reflect.Type, known []string) {
+// position is where a path into objects has led.
+type position struct {
+	// of is the type of the values there; nil if it is unknown.
+	of reflect.Type
+	// name is what an error calls them: the last field of the path, and a [*] for each index after it.
+	name string
+}
+
+// follow returns where a path leads from a position. It returns an error if it cannot lead to a value.
+func (p position) follow(path *jsonpath.ListNode) (position, error) {
 	for _, node := range path.Nodes {
-		for of != nil && of.Kind() == reflect.Pointer {
-			of = of.Elem()
+		next, err := p.step(node)
+		if err != nil {
+			return position{}, err
 		}
-		if of == nil || isScalar(of) {
-			return nil, nil
-		}
-		switch n := node.(type) {
-		case *jsonpath.ListNode:
-			of, known = fieldAt(of, n)
-		case *jsonpath.FieldNode:
-			of, known = fieldNamed(of, n.Value)
-		case *jsonpath.ArrayNode, *jsonpath.FilterNode:
-			of = elementOf(of)
-		default:
-			// Of a wildcard, a recursion or a union, the values may have several types.
-			of = nil
-		}
-		if known != nil {
-			return nil, known
-		}
+		p = next
 	}
-	return of, nil
+	return p, nil
 }
 
-// isScalar reports whether a type has its own form in JSON, such as a time.
-func isScalar(of reflect.Type) bool {
-	marshaler := reflect.TypeFor[json.Marshaler]()
-	return of.Implements(marshaler) || reflect.PointerTo(of).Implements(marshaler)
+// step is follow for one step of a path.
+func (p position) step(node jsonpath.Node) (position, error) {
+	switch n := node.(type) {
+	case *jsonpath.ListNode:
+		return p.follow(n)
+	case *jsonpath.FieldNode:
+		return p.field(n.Value)
+	case *jsonpath.ArrayNode:
+		return p.element()
+	case *jsonpath.FilterNode:
+		return p.filtered(n)
+	case *jsonpath.UnionNode:
+		return p.union(n)
+	case *jsonpath.WildcardNode:
+		return p.all()
+	}
+	// After a recursion, the values may have several types.
+	return position{}, nil
 }
 
-// elementOf returns the type of the elements of lists and maps; nil for others.
-func elementOf(of reflect.Type) reflect.Type {
-	if slices.Contains([]reflect.Kind{reflect.Slice, reflect.Array, reflect.Map}, of.Kind()) {
-		return of.Elem()
+// field returns the position of a field by its name in JSON.
+func (p position) field(name string) (position, error) {
+	switch p.form() {
+	case objectForm:
+		return p.fieldOfStruct(name)
+	case mapForm:
+		return position{p.value().Elem(), name}, nil
+	case listForm:
+		return position{}, fmt.Errorf("%[1]s is a list: choose all its elements with %[1]s[*]", p.name)
+	case scalarForm:
+		return position{}, p.hasNoFields()
+	case anyForm:
 	}
-	return nil
+	return position{}, nil
 }
 
-// fieldNamed returns the type of a field by its name in JSON; nil if it is unknown. If there is no such field, it
-// returns the existing ones.
-func fieldNamed(of reflect.Type, name string) (found reflect.Type, known []string) {
-	if of.Kind() != reflect.Struct {
-		return elementOf(of), nil
-	}
-	for _, field := range reflect.VisibleFields(of) {
+func (p position) fieldOfStruct(name string) (position, error) {
+	var known []string
+	for _, field := range reflect.VisibleFields(p.value()) {
 		tag, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if tag == name {
-			return field.Type, nil
+		if tag == "" || tag == "-" {
+			continue
 		}
-		if tag != "" && tag != "-" {
-			known = append(known, tag)
+		if tag == name {
+			return position{field.Type, name}, nil
+		}
+		known = append(known, tag)
+	}
+	return position{}, errors.New("choose one of " + strings.Join(known, ", "))
+}
+
+// element returns the position of the elements of a list.
+func (p position) element() (position, error) {
+	switch p.form() {
+	case listForm:
+		return position{p.value().Elem(), p.name + "[*]"}, nil
+	case objectForm, mapForm, scalarForm:
+		return position{}, errors.New(p.name + " is not a list")
+	case anyForm:
+	}
+	return position{}, nil
+}
+
+// filtered returns the position of the elements that a filter selects.
+func (p position) filtered(by *jsonpath.FilterNode) (position, error) {
+	element, err := p.element()
+	if err != nil {
+		return position{}, err
+	}
+	for _, operand := range []*jsonpath.ListNode{by.Left, by.Right} {
+		if _, err := element.follow(operand); err != nil {
+			return position{}, err
 		}
 	}
-	return nil, known
+	return element, nil
+}
+
+// union returns the position of the values of all alternatives.
+func (p position) union(of *jsonpath.UnionNode) (position, error) {
+	var all position
+	for i, path := range of.Nodes {
+		alternative, err := p.follow(path)
+		if err != nil {
+			return position{}, err
+		}
+		if i == 0 {
+			all = alternative
+		}
+		if alternative.of != all.of {
+			all.of = nil
+		}
+	}
+	return all, nil
+}
+
+// all returns the position of all fields or elements.
+func (p position) all() (position, error) {
+	switch p.form() {
+	case mapForm, listForm:
+		return position{p.value().Elem(), p.name + "[*]"}, nil
+	case scalarForm:
+		return position{}, p.hasNoFields()
+	case objectForm, anyForm:
+	}
+	return position{}, nil
+}
+
+func (p position) hasNoFields() error { return errors.New(p.name + " has no fields") }
+
+// value returns the type of the values without pointers; nil if it is unknown.
+func (p position) value() reflect.Type {
+	of := p.of
+	for of != nil && of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	return of
+}
+
+// form is the form of values in JSON.
+type form int
+
+const (
+	// anyForm is the form of values of an unknown type.
+	anyForm form = iota
+	// objectForm is an object with certain fields, and mapForm one with any.
+	objectForm
+	mapForm
+	listForm
+	// scalarForm is everything else, such as a number or a time.
+	scalarForm
+)
+
+func (p position) form() form {
+	of := p.value()
+	if of == nil || of.Kind() == reflect.Interface {
+		return anyForm
+	}
+	marshaler := reflect.TypeFor[json.Marshaler]()
+	switch kind := of.Kind(); {
+	case of.Implements(marshaler) || reflect.PointerTo(of).Implements(marshaler):
+		return scalarForm
+	case kind == reflect.Struct:
+		return objectForm
+	case kind == reflect.Map:
+		return mapForm
+	case kind == reflect.Slice || kind == reflect.Array:
+		return listForm
+	}
+	return scalarForm
 }
 
 // expressions match the expressions in a template, and literals the texts in them.
