@@ -33,9 +33,8 @@ func (f Fix) Again(object string) Fix {
 
 // AgainForAll returns a fix that Again has completed for one object as the fix for several, such as "the 4 Jobs".
 func (f Fix) AgainForAll(objects string) Fix {
-	again := regexp.MustCompile(`\bdelete \S+ \S+, and create it again$`)
 	forAll := func(text string) string {
-		return again.ReplaceAllLiteralString(text, "delete "+objects+", and create them again")
+		return createAgain.ReplaceAllLiteralString(text, "delete "+objects+", and create them again")
 	}
 	f.Text, f.Then = forAll(f.Text), slices.Clone(f.Then)
 	for i := range f.Then {
@@ -43,6 +42,9 @@ func (f Fix) AgainForAll(objects string) Fix {
 	}
 	return f
 }
+
+// createAgain matches what Again adds for one object.
+var createAgain = regexp.MustCompile(`\bdelete \S+ \S+, and create it again$`)
 
 // Step is a further step of a fix.
 type Step struct {

@@ -72,12 +72,12 @@ const DefaultAccount = "default"
 // ExceededQuota matches an error of the quota plugin: the name of the quota, and the lists of
 // requested, used and limited resources, for Quantities (apiserver:
 // pkg/admission/plugin/resourcequota/controller.go).
-const ExceededQuota = `^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`
+var ExceededQuota = regexp.MustCompile(`^exceeded quota: ([^,\s]+), requested: (.*), used: (.*), limited: (.*)$`)
 
 // plugin is a kind of answer with which an admission plugin refuses an object.
 type plugin struct {
 	// pattern matches the text after "is forbidden: ".
-	pattern string
+	pattern *regexp.Regexp
 	// describe fills in a Refusal from the match.
 	describe func(r *Refusal, m []string)
 }
@@ -85,7 +85,7 @@ type plugin struct {
 // Of explains a refusal. text is the error after "is forbidden: ".
 func (t *Target) Of(text string) (r Refusal, ok bool) {
 	for _, p := range t.plugins() {
-		if m := regexp.MustCompile(p.pattern).FindStringSubmatch(text); m != nil {
+		if m := p.pattern.FindStringSubmatch(text); m != nil {
 			p.describe(&r, m)
 			return r, true
 		}
@@ -123,15 +123,27 @@ var forbidden = regexp.MustCompile(`pods? "[^"]*" is forbidden: `)
 // rejection matches other errors with which an API server rejects a Pod for good.
 var rejection = regexp.MustCompile(`\bPod "[^"]*" is invalid: |\bdenied the request\b`)
 
-// plugins match the errors of Kubernetes' own admission plugins (kubernetes:
-// plugin/pkg/admission; apiserver: pkg/admission/plugin; pod-security-admission:
-// admission/admission.go).
+// Errors of Kubernetes' own admission plugins, besides ExceededQuota (kubernetes: plugin/pkg/admission; apiserver:
+// pkg/admission/plugin; pod-security-admission: admission/admission.go).
+var (
+	missingAccount  = regexp.MustCompile(`^error looking up service account \S+/([^\s:/]+): .*not found`)
+	missingPriority = regexp.MustCompile(`^no PriorityClass with name (\S+) was found`)
+	missingRuntime  = regexp.MustCompile(`^pod rejected: RuntimeClass "([^"]+)" not found`)
+	unlimited       = regexp.MustCompile(`^failed quota: ([^:\s]+): (.*)$`)
+	uncountedQuota  = regexp.MustCompile(`^status unknown for quota: ([^,\s]+)`)
+	violatedLevel   = regexp.MustCompile(`^violates PodSecurity "([^"]+)": (.*)$`)
+	endingNamespace = regexp.MustCompile(`^unable to create new content in namespace (\S+) because it is being terminated`)
+	limitRange      = regexp.MustCompile(`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`)
+	webhook         = regexp.MustCompile(`^admission webhook "([^"]+)" denied the request:? ?(.*)$`)
+)
+
+// plugins explain the errors of Kubernetes' own admission plugins.
 func (t *Target) plugins() []plugin {
 	of := func(r *Refusal, kind, namespace, name, format string, arguments ...any) {
 		r.Kind, r.Namespace, r.Name, r.Message = kind, namespace, name, fmt.Sprintf(format, arguments...)
 	}
 	return []plugin{
-		{`^error looking up service account \S+/([^\s:/]+): .*not found`, func(r *Refusal, m []string) {
+		{missingAccount, func(r *Refusal, m []string) {
 			of(r, "ServiceAccount", t.Namespace, m[1], "does not exist, and the Pods run as it")
 			create := t.kubectl(t.Namespace, "create", "serviceaccount", m[1])
 			r.Remedy = command.Say("create the ServiceAccount: %s", create)
@@ -141,10 +153,10 @@ func (t *Target) plugins() []plugin {
 				r.Remedy = command.Say("try again in a moment: a controller creates it in every new namespace; if none does on %s: %s", t.Context, create)
 			}
 		}},
-		{`^no PriorityClass with name (\S+) was found`, func(r *Refusal, m []string) {
+		{missingPriority, func(r *Refusal, m []string) {
 			of(r, "PriorityClass", "", m[1], "does not exist, and the Pods name it")
 		}},
-		{`^pod rejected: RuntimeClass "([^"]+)" not found`, func(r *Refusal, m []string) {
+		{missingRuntime, func(r *Refusal, m []string) {
 			of(r, "RuntimeClass", "", m[1], "does not exist, and the Pods name it")
 		}},
 		{ExceededQuota, func(r *Refusal, m []string) {
@@ -158,29 +170,29 @@ func (t *Target) plugins() []plugin {
 				r.Remedy = command.Say("raise ResourceQuota %s in namespace %s of %s, or free what it counts: %s", m[1], t.Namespace, t.Context, show)
 			}
 		}},
-		{`^failed quota: ([^:\s]+): (.*)$`, func(r *Refusal, m []string) {
+		{unlimited, func(r *Refusal, m []string) {
 			of(r, "ResourceQuota", t.Namespace, m[1], "rejects these Pods: %s", m[2])
 			r.Remedy = t.changeOr(command.Say("set that for every container of the %s", t.Subject),
 				command.Say("have a LimitRange set it: %s", t.kubectl(t.Namespace, "describe", "resourcequota", m[1])))
 		}},
-		{`^status unknown for quota: ([^,\s]+)`, func(r *Refusal, m []string) {
+		{uncountedQuota, func(r *Refusal, m []string) {
 			of(r, "ResourceQuota", t.Namespace, m[1], "cannot be checked: its controller has not counted it yet")
 			r.Waits, r.Untried = true, true
 		}},
-		{`^violates PodSecurity "([^"]+)": (.*)$`, func(r *Refusal, m []string) {
+		{violatedLevel, func(r *Refusal, m []string) {
 			of(r, "Namespace", "", t.Namespace, "accepts only Pods of the PodSecurity level %s: %s", m[1], m[2])
 			r.ChangesObject = true
 			r.Remedy = t.changeOr(command.Say("set the named fields in the %s, or choose another namespace", t.Subject), t.allowPods(m[1], m[2]))
 		}},
-		{`^unable to create new content in namespace (\S+) because it is being terminated`, func(r *Refusal, m []string) {
+		{endingNamespace, func(r *Refusal, m []string) {
 			of(r, "Namespace", "", m[1], "is being deleted")
 			r.Remedy = command.Say("wait until it is deleted: %s, then create the namespace again, or choose another namespace", t.kubectl("", "wait", "--for=delete", "namespace", m[1]))
 		}},
-		{`^\[?(?:(?:minimum|maximum) .* usage per |.* limit to request ratio per ).*$`, func(r *Refusal, m []string) {
+		{limitRange, func(r *Refusal, m []string) {
 			r.IsSentence, r.Message = true, fmt.Sprintf("a LimitRange rejects %s: %s", t.Rejected, strings.Trim(m[0], "[]"))
 			r.Remedy = t.change(command.Say("request amounts within its limits: %s", t.kubectl(t.Namespace, "describe", "limitranges")))
 		}},
-		{`^admission webhook "([^"]+)" denied the request:? ?(.*)$`, func(r *Refusal, m []string) {
+		{webhook, func(r *Refusal, m []string) {
 			r.IsSentence, r.ChangesObject = true, true
 			r.Message = fmt.Sprintf("the admission webhook %s refuses %s: %s", m[1], t.Rejected, m[2])
 			r.Remedy = command.Say("%s; ask the webhook's administrator what it requires", t.change(command.Say("change the %s so that the webhook accepts it", t.Subject)))

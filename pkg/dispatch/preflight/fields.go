@@ -79,13 +79,16 @@ func lostChoices(sent, stored *unstructured.Unstructured, reported []content.Los
 type significantField struct{ path, since string }
 
 func (c significantField) covers(path string) bool {
-	path = regexp.MustCompile(`\[\d+\]`).ReplaceAllString(path, "[]")
+	path = anyIndex.ReplaceAllString(path, "[]")
 	if parent, field, isBelow := strings.Cut(c.path, ".*."); isBelow {
 		return strings.HasPrefix(path, parent+".") && strings.HasSuffix(path, "."+field)
 	}
 	rest, ok := strings.CutPrefix(path, c.path)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
+
+// anyIndex matches the index of a list's element in a path.
+var anyIndex = regexp.MustCompile(`\[\d+\]`)
 
 // significantFields returns the fields without which a Job behaves differently, with the version
 // that enables their feature gates by default (kubernetes: pkg/features/kube_features.go).

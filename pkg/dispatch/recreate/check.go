@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,12 +120,10 @@ func (r *Runner) checkOwner(stored *unstructured.Unstructured, p *Replacement) e
 	return command.Errorf("context %q: %s would get the owner %s, whatever the manifest says; %s", r.Cluster.Context, p.describe(), got, remedy)
 }
 
-var exceededQuota = regexp.MustCompile(refusal.ExceededQuota)
-
 // isOwnQuota reports whether a quota excludes the new Job only because it still counts the old
 // one. A quota that is too small for the new Job alone excludes it for good.
 func isOwnQuota(err error) bool {
-	m := exceededQuota.FindStringSubmatch(kubecontext.Objection(err))
+	m := refusal.ExceededQuota.FindStringSubmatch(kubecontext.Objection(err))
 	if m == nil || !apierrors.IsForbidden(err) {
 		return false
 	}
