@@ -44,9 +44,9 @@ func TestExitCode(t *testing.T) {
 	}
 }
 
-// TestErrorCommandsHaveReachFlags: the commands of errors get the flags of the call, however the errors are
+// TestErrorCommandsHaveFlags: the commands of errors get the flags of the call, however the errors are
 // wrapped.
-func TestErrorCommandsHaveReachFlags(t *testing.T) {
+func TestErrorCommandsHaveFlags(t *testing.T) {
 	rights := command.Errorf("%s tells", command.Kubectl("c", "", "auth", "can-i", "--list"))
 	var errOut bytes.Buffer
 	assert.Equal(t, exitCode(&errOut, errors.Join(fmt.Errorf("no: %w", rights), errors.New("`kubectl x`")), command.Reach{Flags: []string{"--as", "some body"}}), 1)

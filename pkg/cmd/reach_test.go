@@ -11,9 +11,9 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
-// TestPrintedCommandsHaveReachFlags: if the user gives a kubeconfig by a flag, or uses another user's rights, no
+// TestPrintedCommandsHaveFlags: if the user gives a kubeconfig by a flag, or uses another user's rights, no
 // printed command reaches another cluster of the same name, or acts as another user.
-func TestPrintedCommandsHaveReachFlags(t *testing.T) {
+func TestPrintedCommandsHaveFlags(t *testing.T) {
 	anything := func(rbactest.Request) bool { return true }
 	for name, tt := range map[string]struct {
 		recording, command, rest string

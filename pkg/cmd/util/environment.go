@@ -82,7 +82,8 @@ func (e Environment) DisplayName() string {
 	return strings.ReplaceAll(strings.Join(typed, " "), "_", "-")
 }
 
-// Line returns a command of this plugin that repeats the flags of the call, as a line for a shell.
+// Line returns a command of this plugin as a line for a shell, under the name by which the user called the plugin. It
+// adds no flags.
 func (e Environment) Line(c command.Command) string {
 	return command.Reached(c.Shell(), command.Reach{Plugin: e.DisplayName()})
 }

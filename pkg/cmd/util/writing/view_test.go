@@ -51,9 +51,9 @@ func TestViewReportsMissingEvents(t *testing.T) {
 	}
 }
 
-// TestEventCommandsHaveReachFlags: a command in an event has the flags with which the user reaches the cluster,
+// TestEventCommandsHaveFlags: a command in an event has the flags with which the user reaches the cluster,
 // such as a kubeconfig.
-func TestEventCommandsHaveReachFlags(t *testing.T) {
+func TestEventCommandsHaveFlags(t *testing.T) {
 	flags := util.NewGlobalFlags()
 	flags.Kubectl = pflag.NewFlagSet("kubectl", pflag.ContinueOnError)
 	flags.Kube.AddFlags(flags.Kubectl)
