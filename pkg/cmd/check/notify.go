@@ -31,8 +31,8 @@ const (
 	fingerprintVariable = "KUBECTL_JOBS_MANAGEDBY_FINGERPRINT"
 )
 
-// killDelay is how long an interrupted command may take to end, before it is killed with its children. Another
-// signal kills it at once.
+// killDelay is how long a command may take to end after Ctrl-C or --exec-timeout, before it is killed with its
+// children. The next Ctrl-C kills it at once.
 const killDelay = 5 * time.Second
 
 // parseCommand splits the value of --exec into words as a shell would, without running one.
@@ -53,7 +53,7 @@ func parseCommand(line string) ([]string, error) {
 // notifier runs a command for each finding that appears or is cleared, one at a time.
 type notifier struct {
 	command []string
-	// timeout is how long a run may take, killDelay how long an interrupted one may take to end.
+	// timeout is how long a run may take, killDelay how long it may then take to end.
 	timeout, killDelay time.Duration
 	// leastSeverity is the lowest severity that is reported.
 	leastSeverity inspect.Severity
