@@ -132,7 +132,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	formats := append(printers.Formats(), mermaid, printers.SVG)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers and headings of sections")
 	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 }
 
