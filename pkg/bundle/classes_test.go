@@ -44,6 +44,8 @@ func TestClassesAreRecorded(t *testing.T) {
 	}
 	class := read.Classes(t.Context(), clusters(t, kept, all), read.ClassNames{Runtime: "kata"})["a"]
 	assert.Equal(t, class.Runtime.Overhead.PodFixed.Cpu().String(), "250m")
+	class = read.Classes(t.Context(), clusters(t, kept, all), inSnapshot(read.ClassNames{Runtime: "none"}))["a"]
+	assert.Equal(t, class.MissingForPods.Kind+" "+class.MissingForPods.Name, "RuntimeClass none")
 }
 
 // TestDefaultClass checks that the WorkloadPriorityClass with the name default counts for a new Job, if

@@ -113,6 +113,34 @@ func TestFileNamesMissingObjects(t *testing.T) {
 	}
 }
 
+// TestFileNamesUnreadObjects: it is unknown whether a Job runs whose class or Workload the snapshot may lack. A Job
+// that names none is judged.
+func TestFileNamesUnreadObjects(t *testing.T) {
+	for name, tt := range map[string]struct {
+		metadata, spec string
+		code           int
+		want           string
+	}{
+		"PriorityClass":         {"", "priorityClassName: nosuch, ", util.ExitPartial, "cannot tell whether PriorityClass nosuch exists: the snapshot lacks priorityclasses.scheduling.k8s.io"},
+		"WorkloadPriorityClass": {"labels: {kueue.x-k8s.io/priority-class: nosuch}", "", util.ExitPartial, "cannot tell whether WorkloadPriorityClass nosuch exists: the snapshot lacks workloadpriorityclasses.kueue.x-k8s.io"},
+		"RuntimeClass":          {"", "runtimeClassName: nosuch, ", util.ExitPartial, "cannot tell whether RuntimeClass nosuch exists: the snapshot lacks runtimeclasses.node.k8s.io"},
+		"none":                  {"", "", 0, "Fits on "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "x.yaml")
+			manifest := "{apiVersion: batch/v1, kind: Job, metadata: {name: x, namespace: ml, " + tt.metadata + "}, spec: {managedBy: kueue.x-k8s.io/multikueue, template: {spec: {" + tt.spec +
+				"restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}"
+			assert.NilError(t, os.WriteFile(path, []byte(manifest), 0o600))
+			for _, format := range [][]string{nil, {"-o", "json"}} {
+				out, errOut, code := run(t, append([]string{"trace", "-f", path, "--queue", "gpu", "--from", exampleFleet}, format...)...)
+				assert.Equal(t, code, tt.code, out+errOut)
+				assert.Assert(t, strings.Contains(out, tt.want), out)
+				assert.Equal(t, strings.Contains(out, "Fits on "), tt.code == 0, out)
+			}
+		})
+	}
+}
+
 // TestCheckOffersNoVainDispatch: check offers to dispatch a Job only if a context may take it, as trace does.
 func TestCheckOffersNoVainDispatch(t *testing.T) {
 	for name, tt := range map[string]struct {

@@ -69,7 +69,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		o.warnOfFields(inventory, &m, &requests[i])
 		o.checkClasses(ctx, f, inventory, &m, &requests[i])
-		o.checkWorkload(ctx, f, inventory, m.Object, &requests[i])
+		o.checkWorkload(ctx, f, m.Object, &requests[i])
 		o.checkServed(ctx, f, inventory, m.Object, &requests[i])
 		checkSyntax(inventory, m.Object, &requests[i])
 		if len(existing) == 0 {

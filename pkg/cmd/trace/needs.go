@@ -75,8 +75,8 @@ func (o *traceOptions) checkClasses(ctx context.Context, f *fleet.Fleet, v *insp
 	}
 }
 
-// checkWorkload adds which clusters lack the Workload that a Job names.
-func (o *traceOptions) checkWorkload(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, object *unstructured.Unstructured, r *placement.Request) {
+// checkWorkload adds which clusters lack the Workload that a Job names, and of which that is unknown.
+func (o *traceOptions) checkWorkload(ctx context.Context, f *fleet.Fleet, object *unstructured.Unstructured, r *placement.Request) {
 	marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations())
 	if marks == nil || marks.Prebuilt == "" {
 		return
@@ -85,7 +85,9 @@ func (o *traceOptions) checkWorkload(ctx context.Context, f *fleet.Fleet, v *ins
 	for _, name := range lacking {
 		r.Check(name).MissingWorkload = marks.Prebuilt
 	}
-	o.noteUnread(v, unread, func(context string) string { return "whether Workload " + marks.Prebuilt + " exists on " + context })
+	for name, err := range unread {
+		r.Check(name).UnreadWorkload = fmt.Sprintf("cannot tell whether Workload %s/%s exists: %s", r.Namespace, marks.Prebuilt, kubecontext.Because(err))
+	}
 }
 
 // classNames returns the classes that a Job names, which determine what servers would add. Kueue's webhook

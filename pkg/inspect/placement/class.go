@@ -28,8 +28,10 @@ type Class struct {
 	Runtime       *nodev1.RuntimeClass
 	RuntimeUnread string
 	// Missing is the class that does not exist and without which Kueue creates no Workload.
-	// MissingForPods is the PriorityClass without which the API server refuses the Pods.
+	// MissingForPods is the class without which the API server refuses the Pods. Unread and UnreadForPods say
+	// why it is unknown whether such a class exists, "" if the request names none.
 	Missing, MissingForPods inspect.ClassName
+	Unread, UnreadForPods   string
 }
 
 // hasClasses ends the judgment if a class does not exist that the request names.
@@ -167,14 +169,19 @@ func (s *site) suitsRuntime() bool {
 	return true
 }
 
-// unclassed returns which class decides a verdict and could not be read, "" if none.
-func (s *site) unclassed(v inspect.Verdict) string {
-	class := s.request.classOn(s.Context)
+// namedUnread returns which object that the request names decides a verdict and could not be read, "" if none: a class, or
+// its Workload.
+func (s *site) namedUnread(v inspect.Verdict) string {
+	class, unreadWorkload := s.request.classOn(s.Context), s.request.on(s.Context).UnreadWorkload
 	lacks := func(set kueue.PodTemplate) bool { return lacksOverhead(&set) }
 	switch {
 	case s.own != nil || v == inspect.Never:
 	case class.RuntimeUnread != "" && slices.ContainsFunc(s.request.PodSets, lacks):
 		return class.RuntimeUnread
+	case s.role.isEntry && cmp.Or(unreadWorkload, class.Unread) != "":
+		return cmp.Or(unreadWorkload, class.Unread)
+	case !s.role.isGiven && class.UnreadForPods != "":
+		return class.UnreadForPods
 	case s.request.priorityUnread != "" && s.priorityDecides(v):
 		return s.request.priorityUnread
 	}

@@ -38,6 +38,9 @@ workloads: [{metadata: {namespace: ml, name: first, uid: first, creationTimestam
 		"a higher priority":                      {strict, pods("2", "cpu: 1"), &placement.Class{Priority: 100}, inspect.Fits, ""},
 		"a priority that was not read":           {strict, pods("2", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Unknown, unread},
 		"a priority that decides nothing":        {simple("4"), pods("2", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Fits, ""},
+		"a class that may not exist":             {simple("4"), pods("2", "cpu: 1"), &placement.Class{Unread: unread}, inspect.Unknown, unread},
+		"too large, though it may not exist":     {full, pods("5", "cpu: 1"), &placement.Class{Unread: unread}, inspect.Never, ""},
+		"Pods whose class may not exist":         {simple("4"), pods("2", "cpu: 1"), &placement.Class{UnreadForPods: unread}, inspect.Unknown, unread},
 		"too large, whatever its priority":       {full, pods("5", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Never, ""},
 		"could preempt":                          {full, pods("3", "cpu: 1"), &placement.Class{Priority: 100}, inspect.Waits, "could preempt ml/low"},
 		"maybe could preempt":                    {full, pods("3", "cpu: 1"), &placement.Class{PriorityUnread: unread}, inspect.Unknown, unread},
@@ -97,4 +100,17 @@ limits: [{metadata: {namespace: ml, name: d}, spec: {limits: [{type: Container, 
 			}
 		})
 	}
+}
+
+// TestUnreadWorkload checks that it is unknown where a request runs if its Workload could not be read.
+func TestUnreadWorkload(t *testing.T) {
+	w := parse[world](t, simple("4"))
+	j := parse[batchv1.Job](t, pods("2", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	r.Check("w").UnreadWorkload = "cannot tell whether Workload ml/a exists"
+	v := inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), []*inspect.Facts{w.facts()}, nil)
+	got := placement.Submit(v, &r)[0]
+	assert.Equal(t, got.Verdict, inspect.Unknown)
+	assert.Equal(t, got.Message, "cannot tell whether Workload ml/a exists")
 }

@@ -162,8 +162,8 @@ func (s *site) unread(v inspect.Verdict) string {
 	if err := s.capacity.Gaps[inspect.PartCohorts]; err != nil && s.queue.Parent != nil {
 		return fmt.Sprintf("ClusterQueue %s borrows from cohort %s: %s", s.queue.Name, s.queue.Parent.Name, s.because(err))
 	}
-	if class := s.unclassed(v); class != "" {
-		return class
+	if named := s.namedUnread(v); named != "" {
+		return named
 	}
 	if s.versions != "" {
 		return s.versions

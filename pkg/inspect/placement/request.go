@@ -69,8 +69,9 @@ type Checked struct {
 	Quotas []corev1.ResourceQuota
 	// Class has the effects of the classes that it names, nil if they were not read.
 	Class *Class
-	// MissingWorkload is the Workload that it names and the cluster lacks, "" if none.
-	MissingWorkload string
+	// MissingWorkload is the Workload that it names and the cluster lacks, "" if none. UnreadWorkload says why it
+	// is unknown whether that exists, "" if it is known.
+	MissingWorkload, UnreadWorkload string
 }
 
 // Check returns what was checked on a cluster, for adding to it.

@@ -121,7 +121,7 @@ func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job) inspect.Clas
 		return inspect.Class{}
 	}
 	_, unread, missing := priorityOf(ctx, c, names)
-	return names.Deciding(&placement.Class{PriorityUnread: unread, Missing: missing})
+	return names.Deciding(&placement.Class{PriorityUnread: unread.text(), Missing: missing})
 }
 
 // Classes reads the values of classes, by context. A WorkloadPriorityClass precedes a
@@ -129,23 +129,13 @@ func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job) inspect.Clas
 // pkg/controller/jobframework/reconciler.go). The results say which could not be read.
 func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]placement.Class {
 	answers := fleet.Ask(ctx, f, func(ctx context.Context, c *fleet.Cluster) (placement.Class, error) {
-		var class placement.Class
-		class.Priority, class.PriorityUnread, class.Missing = priorityOf(ctx, c, names)
-		class.IsNamed = names.deciding() != (inspect.ClassName{})
-		switch {
-		case names.Priority == "":
-		case names.WorkloadPriority == "" && !names.MayGetDefault:
-			class.MissingForPods = class.Missing
-		default:
-			_, _, class.MissingForPods = priorityOf(ctx, c, ClassNames{Priority: names.Priority, InSnapshot: names.InSnapshot})
-		}
+		class := names.classOn(ctx, c)
 		if names.Runtime != "" {
-			class.Runtime, class.RuntimeUnread = classNamed[nodev1.RuntimeClass](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
-			if class.Runtime == nil && class.RuntimeUnread == "" {
+			found, unread := runtimeClass(ctx, c, names)
+			class.Runtime, class.RuntimeUnread = found, unread.existence()
+			if found == nil && unread == (doubt{}) {
 				class.RuntimeUnread = "RuntimeClass " + names.Runtime + " was not found"
-				if names.InSnapshot {
-					class.RuntimeUnread = cmp.Or(unrecorded(ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime), class.RuntimeUnread)
-				}
+				class.MissingForPods = cmp.Or(class.MissingForPods, inspect.ClassName{Kind: "RuntimeClass", Name: names.Runtime, Resource: runtimeClasses().GroupResource().String()})
 			}
 		}
 		return class, nil
@@ -156,6 +146,12 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 		if a.Err != nil {
 			why := "its classes could not be read: " + kubecontext.InContext(a.Context, "", a.Err).Message()
 			class = placement.Class{PriorityUnread: why, IsNamed: names.deciding() != (inspect.ClassName{})}
+			if class.IsNamed {
+				class.Unread = why
+			}
+			if names.Priority != "" {
+				class.UnreadForPods = why
+			}
 			if names.Runtime != "" {
 				class.RuntimeUnread = why
 			}
@@ -163,6 +159,54 @@ func Classes(ctx context.Context, f *fleet.Fleet, names ClassNames) map[string]p
 		classes[a.Context] = class
 	}
 	return classes
+}
+
+// classOn reads the class that decides the priority on a cluster, and the PriorityClass of the Pods.
+func (n ClassNames) classOn(ctx context.Context, c *fleet.Cluster) placement.Class {
+	class := placement.Class{IsNamed: n.deciding() != (inspect.ClassName{})}
+	value, unread, missing := priorityOf(ctx, c, n)
+	class.Priority, class.PriorityUnread, class.Missing = value, unread.text(), missing
+	unreadForPods := unread
+	switch {
+	case n.Priority == "":
+		unreadForPods = doubt{}
+	case n.WorkloadPriority == "" && !n.MayGetDefault:
+		class.MissingForPods = missing
+	default:
+		_, unreadForPods, class.MissingForPods = priorityOf(ctx, c, ClassNames{Priority: n.Priority, InSnapshot: n.InSnapshot})
+	}
+	class.UnreadForPods = unreadForPods.existence()
+	switch {
+	case !class.IsNamed || unread == (doubt{}):
+	case n.WorkloadPriority == "" && class.MissingForPods == (inspect.ClassName{}):
+		// Whether Kueue's default replaces this class does not matter if this one exists.
+		class.Unread = class.UnreadForPods
+	default:
+		class.Unread = unread.existence()
+	}
+	return class
+}
+
+// doubt is what is unknown about a class, zero if nothing is: what could not be read, and why not.
+type doubt struct{ what, state, why string }
+
+// text says what is unknown, and existence that it may not exist; both are "" if nothing is unknown.
+func (d doubt) text() string {
+	if d == (doubt{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s: %s", d.what, d.state, d.why)
+}
+
+func (d doubt) existence() string {
+	if d == (doubt{}) {
+		return ""
+	}
+	return fmt.Sprintf("cannot tell whether %s exists: %s", d.what, d.why)
+}
+
+func couldNotRead(c *fleet.Cluster, what string, err error) doubt {
+	return doubt{what, "could not be read", kubecontext.InContext(c.Context, "", err).Message()}
 }
 
 type priority struct {
@@ -176,10 +220,10 @@ func runtimeClasses() schema.GroupVersionResource {
 
 // priorityOf returns the priority by the class that decides it. missing is that class if it does
 // not exist.
-func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread string, missing inspect.ClassName) {
+func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value int32, unread doubt, missing inspect.ClassName) {
 	resource, decides := priorityClasses(), names.deciding()
 	if names.WorkloadPriority == "" && names.MayGetDefault {
-		if found, why := defaultClass(ctx, c); found != nil || why != "" {
+		if found, why := defaultClass(ctx, c); found != nil || why != (doubt{}) {
 			value := ptr.Deref(found, priority{}).Value
 			return value, why, missing
 		}
@@ -188,7 +232,7 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 	case names.WorkloadPriority != "":
 		version, err := KueueVersion(ctx, c)
 		if err != nil || version == "" {
-			return 0, "", missing
+			return 0, doubt{}, missing
 		}
 		resource = schema.GroupVersionResource{Group: kueue.Group, Version: version, Resource: "workloadpriorityclasses"}
 	case names.Priority == "":
@@ -198,40 +242,49 @@ func priorityOf(ctx context.Context, c *fleet.Cluster, names ClassNames) (value 
 	found, unread := classNamed[priority](ctx, c, resource, decides.Kind, decides.Name)
 	switch {
 	case found != nil:
-		return found.Value, "", missing
-	case unread == "" && names.InSnapshot:
+		return found.Value, doubt{}, missing
+	case unread == (doubt{}) && names.InSnapshot:
 		unread = unrecorded(ctx, c, resource, decides.Kind, decides.Name)
 	}
-	if unread == "" {
+	if unread == (doubt{}) {
 		missing = decides
 	}
 	return 0, unread, missing
 }
 
 // unrecorded says why it is unknown whether a class exists that a snapshot lacks: the snapshot may have none of the
-// kind, although they exist. It returns "" if the snapshot has all of the kind, so that the class did not exist.
-func unrecorded(ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) string {
+// kind, although they exist. It returns nothing if the snapshot has all of the kind, so that the class did not exist.
+func unrecorded(ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) doubt {
 	err := listObjects(ctx, c, r, "", metav1.ListOptions{}, func(*struct{}) {})
 	if resource, isSnapshot := kubecontext.NotRecorded(err); isSnapshot {
-		return fmt.Sprintf("%s %s is unknown: the snapshot lacks %s; record a new snapshot", kind, name, resource)
+		return doubt{kind + " " + name, "is unknown", fmt.Sprintf("the snapshot lacks %s; record a new snapshot", resource)}
 	}
 	if err != nil {
-		return fmt.Sprintf("%s %s could not be read: %s", kind, name, kubecontext.InContext(c.Context, "", err).Message())
+		return couldNotRead(c, kind+" "+name, err)
 	}
-	return ""
+	return doubt{}
+}
+
+// runtimeClass reads the RuntimeClass that Pods name; nil if it was not found, or, with unread, if that is unknown.
+func runtimeClass(ctx context.Context, c *fleet.Cluster, names ClassNames) (found *nodev1.RuntimeClass, unread doubt) {
+	found, unread = classNamed[nodev1.RuntimeClass](ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
+	if found == nil && unread == (doubt{}) && names.InSnapshot {
+		unread = unrecorded(ctx, c, runtimeClasses(), "RuntimeClass", names.Runtime)
+	}
+	return found, unread
 }
 
 // defaultClass returns the WorkloadPriorityClass that Kueue's webhook gives to objects that name none: the
 // one with the name default, if it exists (kueue: gate WorkloadPriorityClassDefaulting, on since 0.20,
 // which does not serve the older API). unread says why that is unknown.
-func defaultClass(ctx context.Context, c *fleet.Cluster) (found *priority, unread string) {
+func defaultClass(ctx context.Context, c *fleet.Cluster) (found *priority, unread doubt) {
 	served, err := servedVersions(ctx, c, kueue.Group)
 	if err != nil || len(served) == 0 || slices.Contains(served, delegation.OldKueueVersion) {
-		return nil, ""
+		return nil, doubt{}
 	}
 	version, err := KueueVersion(ctx, c)
 	if err != nil || version == "" {
-		return nil, ""
+		return nil, doubt{}
 	}
 	return classNamed[priority](ctx, c, kueueResource(version, "workloadpriorityclasses"), "WorkloadPriorityClass", "default")
 }
@@ -242,7 +295,7 @@ func priorityClasses() schema.GroupVersionResource {
 
 // defaultPriority returns the value of the global default of PriorityClasses: the lowest if there
 // are several, 0 if there is none, or in an older snapshot, which lacks them.
-func defaultPriority(ctx context.Context, c *fleet.Cluster) (value int32, unread string) {
+func defaultPriority(ctx context.Context, c *fleet.Cluster) (value int32, unread doubt) {
 	var defaults []int32
 	err := listObjects(ctx, c, priorityClasses(), "", metav1.ListOptions{}, func(p *priority) {
 		if p.GlobalDefault {
@@ -252,11 +305,11 @@ func defaultPriority(ctx context.Context, c *fleet.Cluster) (value int32, unread
 	switch {
 	case apierrors.IsNotFound(err):
 	case err != nil:
-		return 0, fmt.Sprintf("the global default of PriorityClasses could not be read: %s", kubecontext.InContext(c.Context, "", err).Message())
+		return 0, couldNotRead(c, "the global default of PriorityClasses", err)
 	case len(defaults) > 0:
 		value = slices.Min(defaults)
 	}
-	return value, ""
+	return value, doubt{}
 }
 
 // passClasses lists the classes that a Job may name, so that a snapshot records them. Few users may
@@ -270,10 +323,10 @@ func (r *factReader) passClasses(ctx context.Context) {
 }
 
 // classNamed reads a class; nil if it was not found. unread says why it could not be read.
-func classNamed[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) (class *T, unread string) {
+func classNamed[T any](ctx context.Context, c *fleet.Cluster, r schema.GroupVersionResource, kind, name string) (class *T, unread doubt) {
 	found, err := Get[T](ctx, c, r, "", name)
 	if err != nil {
-		return nil, fmt.Sprintf("%s %s could not be read: %s", kind, name, kubecontext.InContext(c.Context, "", err).Message())
+		return nil, couldNotRead(c, kind+" "+name, err)
 	}
-	return found, ""
+	return found, doubt{}
 }
