@@ -92,14 +92,23 @@ func TestDoctorNamesCohorts(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, " quotas, ") && !strings.Contains(out, "in cohorts"), out)
 }
 
-// TestFileNamesMissingObjects: a Job that names a priority class or a Workload that does not exist never runs.
+// TestFileNamesMissingObjects: a Job that names a priority class that does not exist never runs. One that names such a
+// Workload waits for it. Those in the same file count as existing on
+// the cluster that the Job is submitted to.
 func TestFileNamesMissingObjects(t *testing.T) {
 	const recorded = "  recorded: [workloadpriorityclasses.kueue.x-k8s.io, priorityclasses.scheduling.k8s.io]\n  served: [batch/v1, kueue.x-k8s.io/v1beta2, v1, scheduling.k8s.io/v1]\n"
 	dir := copyOf(t, "running", func(snapshot string) string { return strings.ReplaceAll(snapshot, "  file: ", recorded+"  file: ") })
-	for name, tt := range map[string]struct{ metadata, spec, want string }{
-		"PriorityClass":         {"", "priorityClassName: nosuch, ", "PriorityClass nosuch does not exist"},
-		"WorkloadPriorityClass": {"labels: {kueue.x-k8s.io/priority-class: nosuch}", "", "WorkloadPriorityClass nosuch does not exist"},
-		"Workload":              {"labels: {kueue.x-k8s.io/prebuilt-workload-name: nosuch}", "", "names Workload default/nosuch, which does not exist"},
+	for name, tt := range map[string]struct {
+		metadata, spec, want string
+		code                 int
+		object               string
+	}{
+		"PriorityClass":         {"", "priorityClassName: nosuch, ", "PriorityClass nosuch does not exist", util.ExitFindings, "scheduling.k8s.io/v1, kind: PriorityClass, value: 7"},
+		"WorkloadPriorityClass": {"labels: {kueue.x-k8s.io/priority-class: nosuch}", "", "WorkloadPriorityClass nosuch does not exist", util.ExitFindings, "kueue.x-k8s.io/v1beta2, kind: WorkloadPriorityClass, value: 7"},
+		"Workload": {
+			"labels: {kueue.x-k8s.io/prebuilt-workload-name: nosuch}", "",
+			"\nWould wait. The Job names Workload default/nosuch, which does not exist on kwok-mgr; Kueue keeps it suspended until that exists.", util.ExitPartial, "kueue.x-k8s.io/v1beta2, kind: Workload",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.yaml")
@@ -107,9 +116,37 @@ func TestFileNamesMissingObjects(t *testing.T) {
 				"restartPolicy: Never, containers: [{name: c, image: i, resources: {requests: {cpu: 1}}}]}}}}"
 			assert.NilError(t, os.WriteFile(path, []byte(manifest), 0o600))
 			out, errOut, code := run(t, "trace", "-f", path, "-n", "default", "--queue", "user-queue", "--from", dir)
-			assert.Equal(t, code, util.ExitFindings, out+errOut)
+			assert.Equal(t, code, tt.code, out+errOut)
 			assert.Assert(t, strings.Contains(out, tt.want), out)
+			both := manifest + "\n---\n{apiVersion: " + tt.object + ", metadata: {name: nosuch}}\n"
+			assert.NilError(t, os.WriteFile(path, []byte(both), 0o600))
+			out, errOut, _ = run(t, "trace", "-f", path, "-n", "default", "--queue", "user-queue", "--from", dir)
+			_, ofManager, _ := strings.Cut(out, " kwok-mgr (manager) ")
+			ofManager, _, _ = strings.Cut(ofManager, "\n")
+			assert.Assert(t, ofManager != "" && !strings.Contains(ofManager, "nosuch"), out+errOut)
+			assert.Assert(t, !strings.Contains(errOut, "skipped"), errOut)
 		})
+	}
+}
+
+// TestFileNamesMissingWorkload: a Job has no place in a queue while its Workload does not exist.
+func TestFileNamesMissingWorkload(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	const job = `{apiVersion: batch/v1, kind: Job, metadata: {name: x, namespace: ml, labels: {kueue.x-k8s.io/queue-name: gpu, kueue.x-k8s.io/prebuilt-workload-name: w}}, spec: {
+		managedBy: kueue.x-k8s.io/multikueue, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i, resources: {limits: {nvidia.com/gpu: 1}}}]}}}}`
+	for _, tt := range []struct {
+		file, want string
+		isPlaced   bool
+	}{
+		{job, "Would wait. The Job names Workload ml/w, which does not exist on management; ", false},
+		{job + "\n---\n{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: w, namespace: ml}}", "Fits on worker-2 now.", true},
+		{job + "\n---\n{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: w, namespace: other}}", "Would wait. ", false},
+	} {
+		assert.NilError(t, os.WriteFile(path, []byte(tt.file), 0o600))
+		out, errOut, code := run(t, "trace", "-f", path, "--from", exampleFleet)
+		assert.Equal(t, code, 0, out+errOut)
+		assert.Assert(t, strings.Contains(out, "\n"+tt.want), out)
+		assert.Equal(t, strings.Contains(out, ": place "), tt.isPlaced, out)
 	}
 }
 

@@ -105,7 +105,7 @@ type planned struct {
 // returns an error if there are no Jobs.
 func (o *traceOptions) chooseJobs(entries []manifest.Entry) ([]planned, error) {
 	var jobs []planned
-	var others []string
+	var others, skipped []string
 	for _, e := range entries {
 		p := planned{Entry: e, file: e.Object, kind: e.Object.GetKind(), name: nameOf(e.Object)}
 		switch {
@@ -117,16 +117,19 @@ func (o *traceOptions) chooseJobs(entries []manifest.Entry) ([]planned, error) {
 			p.Object = job
 		case !isJob(e.Object):
 			others = append(others, strings.TrimSpace(p.kind+" "+p.name))
+			if isNameable(e.Object) {
+				o.given = append(o.given, e.Object)
+			} else {
+				skipped = append(skipped, others[len(others)-1])
+			}
 			continue
 		}
 		jobs = append(jobs, p)
 	}
-	switch {
-	case len(jobs) == 0:
+	if len(jobs) == 0 {
 		return nil, fmt.Errorf("%s: no Jobs found, only %s", strings.Join(o.filenames, ", "), inspect.Some(others))
-	case len(others) > 0:
-		util.Report(o.ErrOut, "note: skipped, because they are no Jobs: %s", inspect.Some(others))
 	}
+	o.noteSkipped(skipped)
 	return jobs, nil
 }
 

@@ -63,8 +63,12 @@ func (o *traceOptions) checkQuotas(ctx context.Context, f *fleet.Fleet, v *inspe
 // checkClasses reads the classes that a Job names. If the one that decides its priority could not be read, it
 // says so: its place in queues is unknown then.
 func (o *traceOptions) checkClasses(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, m *planned, r *placement.Request) {
-	unread := ""
-	for context, class := range read.Classes(ctx, f, o.classNames(m.Object, r)) {
+	unread, names := "", o.classNames(m.Object, r)
+	entries := placement.Entries(v, r)
+	for context, class := range read.Classes(ctx, f, names) {
+		if slices.ContainsFunc(entries, func(at *inspect.Facts) bool { return at.Context == context }) {
+			o.given.complete(&class, names.Deciding(&placement.Class{}).Name, names.Priority, names.Runtime)
+		}
 		r.Check(context).Class = &class
 		if facts := v.Facts(context); class.IsNamed && facts != nil && facts.Err == nil && !facts.NoKueue {
 			unread = max(unread, class.PriorityUnread)
@@ -78,7 +82,7 @@ func (o *traceOptions) checkClasses(ctx context.Context, f *fleet.Fleet, v *insp
 // checkWorkload adds which clusters lack the Workload that a Job names, and of which that is unknown.
 func (o *traceOptions) checkWorkload(ctx context.Context, f *fleet.Fleet, object *unstructured.Unstructured, r *placement.Request) {
 	marks := delegation.MarksOf(object.GetLabels(), object.GetAnnotations())
-	if marks == nil || marks.Prebuilt == "" {
+	if marks == nil || marks.Prebuilt == "" || o.hasWorkload(r.Namespace, marks.Prebuilt) {
 		return
 	}
 	lacking, unread := read.WithoutWorkload(ctx, f, types.NamespacedName{Namespace: r.Namespace, Name: marks.Prebuilt})

@@ -51,9 +51,10 @@ type traceOptions struct {
 	format  *printers.Format
 	table   printers.TableOptions
 	// filenames are manifests of Jobs that are not submitted, empty for Jobs on clusters;
-	// submitTo replaces the LocalQueue that they name.
+	// submitTo replaces the LocalQueue that they name, and given are the other objects that they may name.
 	filenames []string
 	submitTo  string
+	given     given
 }
 
 // NewCommand returns the command.

@@ -15,6 +15,8 @@ func (q *Question) needs(p *inspect.Placement) string {
 	switch {
 	case isUnconnected(p):
 		return q.unconnected(p)
+	case p.Reason == inspect.DependencyMissing && p.Verdict == inspect.Waits:
+		return sentence(message(p)) // It names the cluster.
 	case p.Resource == "" || p.Needs == "":
 		return sentence(placeName(p)+": "+lower(message(p)), placeName(p))
 	case p.Reason == inspect.OverLimit && lacksSeveral(p):

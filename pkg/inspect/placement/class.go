@@ -53,15 +53,18 @@ func (s *site) hasClasses() bool {
 	return s.decide(inspect.Never, inspect.ClassMissing, "%s %s does not exist", missing.Kind, missing.Name)
 }
 
-// hasWorkload ends the judgment if a request names a Workload that does not exist where it is submitted: Kueue creates
-// none for it then (kueue: pkg/controller/jobframework/reconciler.go, handleJobWithNoWorkload).
-func (s *site) hasWorkload() bool {
-	name := s.request.on(s.Context).MissingWorkload
-	if name == "" || !s.role.isEntry {
-		return true
+// awaitWorkload decides that a request waits if it names a Workload that does not exist where it is submitted: Kueue
+// creates none for it then, and tries again (kueue: pkg/controller/jobframework/reconciler.go, handleJobWithNoWorkload).
+func (s *site) awaitWorkload() {
+	namespace, name := s.request.Namespace, s.request.on(s.Context).MissingWorkload
+	if name == "" || !s.role.isEntry || s.Verdict == inspect.Never || s.Reason == inspect.NoQueueLabel || s.capacity == nil {
+		return
 	}
-	s.change(inspect.PlacementChange{Message: fmt.Sprintf("create Workload %s/%s on %s, or remove label %s", s.request.Namespace, name, s.Context, delegation.PrebuiltWorkload)})
-	return s.decide(inspect.Never, inspect.DependencyMissing, "names Workload %s/%s, which does not exist; Kueue creates none for it", s.request.Namespace, name)
+	known := s.Conditions
+	*s.Placement = *inspect.NewPlacement(s.Context)
+	s.Conditions = known
+	s.change(inspect.PlacementChange{Message: fmt.Sprintf("create Workload %s/%s on %s, or remove label %s", namespace, name, s.Context, delegation.PrebuiltWorkload)})
+	s.decide(inspect.Waits, inspect.DependencyMissing, "the Job names Workload %s/%s, which does not exist on %s; Kueue keeps it suspended until that exists", namespace, name, s.Context)
 }
 
 // needDependencies decides that the Pods of a request never start on a cluster that lacks an object

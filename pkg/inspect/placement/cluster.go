@@ -55,7 +55,7 @@ func newSite(f *inspect.Facts, r *Request, around *Surroundings, part role, own 
 // judge returns whether the request could run on the cluster.
 func (s *site) judge() *inspect.Placement {
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasWorkload, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.judgeQuota} {
+	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.judgeQuota} {
 		if !step() {
 			break
 		}
@@ -66,6 +66,7 @@ func (s *site) judge() *inspect.Placement {
 	s.keepResourceQuotas()
 	s.keepPodSecurity()
 	s.needNamespace()
+	s.awaitWorkload()
 	if limit := s.PodsAtOnce; limit != nil {
 		s.Message += "; " + limit.Text("its")
 	}

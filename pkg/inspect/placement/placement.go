@@ -183,6 +183,9 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 		}
 	}
 	cluster, checked := manager.Kueue.ClusterNamed(name), r.on(context)
+	if r.on(manager.Context).MissingWorkload != "" {
+		p.Position = nil // It gets into a queue with its Workload.
+	}
 	switch {
 	case f == manager:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, "is the management cluster itself"

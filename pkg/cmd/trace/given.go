@@ -1,0 +1,75 @@
+package trace
+
+import (
+	"slices"
+
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/manifest"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+)
+
+// given are the objects of the files that Jobs may name: classes and Workloads. They count as existing on the clusters
+// that the Jobs would be submitted to.
+type given []*unstructured.Unstructured
+
+// isNameable reports whether Jobs may name objects of its kind.
+func isNameable(object *unstructured.Unstructured) bool {
+	gvk := object.GroupVersionKind()
+	return slices.Contains([]string{
+		"PriorityClass." + schedulingv1.GroupName, "RuntimeClass." + nodev1.GroupName, "WorkloadPriorityClass." + kueue.Group, "Workload." + kueue.Group,
+	}, gvk.Kind+"."+gvk.Group)
+}
+
+// find returns an object by its kind and name, nil if the files lack it.
+func (g given) find(kind, name string) *unstructured.Unstructured {
+	i := slices.IndexFunc(g, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return g[i]
+}
+
+// hasWorkload reports whether the files have a Workload of a namespace, which is the Job's if they name none.
+func (o *traceOptions) hasWorkload(namespace, name string) bool {
+	return slices.ContainsFunc(o.given, func(w *unstructured.Unstructured) bool {
+		in, err := manifest.NamespaceOf(w, *o.flags.Kube.Namespace, o.wanted.Namespace)
+		return err == nil && w.GetKind() == "Workload" && w.GetName() == name && in == namespace
+	})
+}
+
+// complete makes classes that the files have exist, unless the cluster has them.
+func (g given) complete(class *placement.Class, wanted inspect.ClassName, pods, ofRuntime string) {
+	if object := g.find(wanted.Kind, wanted.Name); object != nil && (class.Missing != inspect.ClassName{} || class.Unread != "") {
+		value, _, _ := unstructured.NestedInt64(object.Object, "value")
+		class.Priority, class.PriorityUnread, class.Unread, class.Missing = int32(value), "", "", inspect.ClassName{}
+	}
+	if g.find("PriorityClass", pods) != nil {
+		class.UnreadForPods = ""
+		if class.MissingForPods.Kind == "PriorityClass" {
+			class.MissingForPods = inspect.ClassName{}
+		}
+	}
+	var runtimeClass nodev1.RuntimeClass
+	object := g.find("RuntimeClass", ofRuntime)
+	if object == nil || class.Runtime != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &runtimeClass) != nil {
+		return
+	}
+	class.Runtime, class.RuntimeUnread = &runtimeClass, ""
+	if class.MissingForPods.Kind == "RuntimeClass" {
+		class.MissingForPods = inspect.ClassName{}
+	}
+}
+
+// noteSkipped reports objects of files that are neither Jobs nor named by Jobs.
+func (o *traceOptions) noteSkipped(others []string) {
+	if len(others) > 0 {
+		util.Report(o.ErrOut, "note: skipped, because they are no Jobs: %s", inspect.Some(others))
+	}
+}
