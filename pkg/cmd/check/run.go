@@ -123,16 +123,20 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	answer.ByCost(list.Items)
 }
 
-// maxCompleted is how many Jobs complete reads. If more have such findings, these have one cause, which the first
-// ones show.
-const maxCompleted = 5
+// maxCompleted is how many Jobs complete reads: each takes as many requests as a trace.
+const maxCompleted = 20
 
-// complete adds to findings what trace shows about their Jobs: it reads these Jobs by name, as trace does.
+// complete adds to findings what trace shows about their Jobs: it reads these Jobs by name, as trace does. Findings
+// about more Jobs name the command instead.
 func (o *checkOptions) complete(ctx context.Context, f *fleet.Fleet, list *inspect.FindingList, addresses []kubecontext.Address) {
 	left := maxCompleted
 	for i := range list.Items {
 		found := &list.Items[i]
-		if !answer.NeedsJob(found) || left == 0 {
+		if !answer.NeedsJob(found) {
+			continue
+		}
+		if left == 0 {
+			answer.PointToTrace(found, o.judging.Reach)
 			continue
 		}
 		left--

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
@@ -35,6 +36,29 @@ func Complete(v *inspect.Inventory, f *inspect.Finding, reach command.Reach) {
 	q.nameChanges()
 	q.withoutDispatch(t.Findings)
 	*f = t.Findings[0]
+}
+
+// PointToTrace makes a finding that needs its Job, and was not completed, say that trace shows the rest. Its first fix
+// follows that.
+func PointToTrace(f *inspect.Finding, reach command.Reach) {
+	kind, isKnown := delegation.KindNamed(f.Kind)
+	if !isKnown {
+		return
+	}
+	what := "see what was changed"
+	if f.Code != outOfSync {
+		what = "see which cluster can take it"
+	}
+	job := f.Jobs[0]
+	looks := command.Say("%s: %s", what, command.PluginFor(kind, "trace", job.Context, job.Namespace, job.Name)).Reached(reach).Fixes()
+	if len(f.Fixes) > 0 {
+		first := f.Fixes[0]
+		looks[0].Then = slices.Concat(looks[0].Then, []command.Step{{Text: first.Text, Command: first.Command}}, first.Then)
+		f.Fixes = append(looks, f.Fixes[1:]...)
+	} else {
+		f.Fixes = looks
+	}
+	f.Remedy = string(command.Alternatives(f.Fixes))
 }
 
 // nameChanges adds to findings about a changed mirror what was changed. Rules do not know it, because they
