@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
@@ -113,7 +114,15 @@ func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	}
 	util.Report(o.ErrOut, "%s", message)
 	if len(o.filter.Findings) > 0 {
-		util.Report(o.ErrOut, "note: findings younger than %s are not included; check --grace 0s shows them", duration.HumanDuration(util.DefaultGrace))
+		check := command.Plugin("check", "--grace", "0s")
+		if o.query.AllNamespaces {
+			check = check.With("-A")
+		}
+		if o.flags.From != "" {
+			check = check.With("--from", o.flags.From)
+		}
+		util.Report(o.ErrOut, "note: findings younger than %s are not included; this shows them: %s",
+			duration.HumanDuration(util.DefaultGrace), command.Reached(check.Shell(), o.CommandReach(o.flags)))
 	}
 	if !o.query.AllNamespaces && !util.NoteMissingNamespace(ctx, o.ErrOut, f) {
 		util.Report(o.ErrOut, "note: -A reads all namespaces")
