@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -371,23 +370,6 @@ func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
 	s.amount(result)
 	s.suggest(result)
 	s.decide(inspect.Never, reasonOf(result), "%s", neverText(result, s.queue))
-}
-
-func neverText(result *assignment, queue *capacity.Node) string {
-	var reasons []string
-	for i := range result.tries {
-		t := &result.tries[i]
-		isAlternative := slices.Equal(t.resources, result.worst.resources)
-		if t.verdict != inspect.Never || t.demand != result.worst.demand || !isAlternative && !t.chosen {
-			continue
-		}
-		reason := t.lackText()
-		if t.suits && queue.Parent != nil {
-			reason += ", borrowing included"
-		}
-		reasons = append(reasons, reason)
-	}
-	return strings.Join(reasons, "; ")
 }
 
 // reasonOf returns whether the size of a request or its flavors make it

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/capacity"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -112,4 +113,22 @@ func (t *try) lackOf() kueue.Lack {
 		l.Reason = kueue.ReasonOverLimit
 	}
 	return l
+}
+
+// neverText says why flavors can never have room for a demand: those that were chosen, and the alternatives.
+func neverText(result *assignment, queue *capacity.Node) string {
+	var reasons []string
+	for i := range result.tries {
+		t := &result.tries[i]
+		isAlternative := slices.Equal(t.resources, result.worst.resources)
+		if t.verdict != inspect.Never || t.demand != result.worst.demand || !isAlternative && !t.chosen {
+			continue
+		}
+		reason := t.lackText()
+		if t.suits && queue.Parent != nil {
+			reason += ", borrowing included"
+		}
+		reasons = append(reasons, reason)
+	}
+	return strings.Join(reasons, "; ")
 }
