@@ -181,11 +181,7 @@ func (q *Question) isWithoutClass() bool {
 // its fixes.
 func (q *Question) explain(a *Answer) {
 	if q.needsNoReason(a) {
-		for i := range q.Trace.Findings {
-			if f := &q.Trace.Findings[i]; f.Code == limitPassed && q.isAboutPair(f) {
-				q.addAside(a, f)
-			}
-		}
+		q.addPassedLimit(a)
 		return
 	}
 	for i := range q.Trace.Findings {

@@ -100,6 +100,15 @@ const limitPassed = "JM140"
 // ignoredByOwner is the code of a Job that its owner has not picked up.
 const ignoredByOwner = "JM101"
 
+// addPassedLimit adds to the answer for a Job that has ended on which limit no controller has acted.
+func (q *Question) addPassedLimit(a *Answer) {
+	for i := range q.Trace.Findings {
+		if f := &q.Trace.Findings[i]; f.Code == limitPassed && q.isAboutPair(f) {
+			q.addAside(a, f)
+		}
+	}
+}
+
 // addAside reports whether a finding is not the reason of an answer, which names a better one. It adds what the finding
 // says besides.
 func (q *Question) addAside(a *Answer, f *inspect.Finding) bool {
