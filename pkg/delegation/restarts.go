@@ -27,7 +27,7 @@ type Restarts struct {
 	LimitField string
 }
 
-// Restarts returns the restarts of an object, nil if there are none.
+// Restarts returns the restarts of an object, nil if it was never restarted.
 func (k Kind) Restarts(s State) *Restarts {
 	at := k.Indicators.Restarts
 	r := &Restarts{Now: shows(at.Now, s), Count: sumAt(s, at.Counts)}

@@ -286,7 +286,7 @@ func (f *Facts) ReportedSkew() kubecontext.Skew {
 	return kubecontext.Skew{Min: f.LeastSkew, Max: f.LeastSkew, Known: true}
 }
 
-// newest returns when the newest object was created, and its name; "" if there is none.
+// newest returns when the newest object was created, and its name; "" without objects.
 func (f *Facts) newest() (latest time.Time, name string) {
 	var kind, namespace string
 	note := func(created metav1.Time, ofKind, in, called string) {

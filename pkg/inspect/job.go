@@ -105,7 +105,7 @@ type Job struct {
 	Finalizers []string     `json:"-"`
 	// TTL is the number of seconds after which the finished Job is deleted.
 	TTL *int32 `json:"-"`
-	// Deadline is the number of seconds after its start at which a Job must have ended; nil if there is none, and for
+	// Deadline is the number of seconds after its start at which a Job must have ended; nil without a deadline, and for
 	// other kinds.
 	Deadline *int64 `json:"-"`
 	// ManualSelector is spec.manualSelector.

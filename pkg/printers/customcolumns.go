@@ -78,7 +78,7 @@ func flattenColumns(p *get.CustomColumnsPrinter, of reflect.Type) error {
 		if err != nil {
 			return err
 		}
-		if _, err := (position{of: of}).follow(parsed.Root); err != nil {
+		if _, err := (position{of: of, name: "the object"}).follow(parsed.Root); err != nil {
 			return fmt.Errorf("unknown field %s for a column; %w", typed, err)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 // WithA says how to read all namespaces.
 const WithA = "or all with -A"
 
-// errNoNamespace says which namespaces do not exist. contexts are those that were asked for each, and orAll says how the
-// user reads all namespaces instead.
+// errNoNamespace says which namespaces do not exist, each in which contexts. orAll says how the user reads all namespaces
+// instead.
 func errNoNamespace(namespaces []string, contexts map[string][]string, orAll string) error {
 	var missing []string
 	for _, namespace := range namespaces {

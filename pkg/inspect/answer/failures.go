@@ -146,7 +146,7 @@ func (q *Question) addRestarts(a *Answer, j *inspect.Job) {
 	}
 }
 
-// endFailures returns the fixes for failures of a Job's Pods, or those that show why they fail.
+// endFailures returns the fixes for failures of a Job's Pods, or commands that show why they fail.
 func (q *Question) endFailures(j *inspect.Job, s *inspect.PodFailures) []command.Fix {
 	return advice.EndFailures(j, s).Reached(q.Reach).Fixes()
 }

@@ -115,7 +115,7 @@ func (t *try) lackOf() kueue.Lack {
 	return l
 }
 
-// neverText says why flavors can never have room for a demand: those that were chosen, and the alternatives.
+// neverText says why the chosen flavors, and their alternatives, can never have room for a demand.
 func neverText(result *assignment, queue *capacity.Node) string {
 	var reasons []string
 	for i := range result.tries {

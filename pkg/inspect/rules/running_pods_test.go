@@ -115,7 +115,7 @@ func TestPodReasons(t *testing.T) {
 		},
 		"a gate of another controller": {
 			gated("example.com/gate"), "2 Pods of its mirror on kwok-w2 wait for the removal of scheduling gate example.com/gate",
-			"start the controller that removes scheduling gate example.com/gate on kwok-w2; or, if there is none, remove scheduling gate example.com/gate from the manifest, then delete the Job: ", inspect.Warning,
+			"start the controller that removes scheduling gate example.com/gate on kwok-w2; or, if no controller does, remove scheduling gate example.com/gate from the manifest, then delete the Job: ", inspect.Warning,
 		},
 		"a gate of Kueue": {
 			gated("kueue.x-k8s.io/topology"), "2 Pods of its mirror on kwok-w2 wait for the removal of scheduling gate kueue.x-k8s.io/topology",

@@ -165,7 +165,7 @@ func (d *dispatcher) isCutOff(context string) bool {
 }
 
 // original returns the Workload on a manager of which a Workload on a worker
-// is the copy. It returns nil if there is none, or if it is a copy itself.
+// is the copy. It returns nil without such a Workload, or if it is a copy itself.
 func original(v *view.View, manager, worker *inspect.Facts, namespace, name string) *kueue.Workload {
 	w, _ := v.Workload(manager, namespace, name)
 	if manager == worker || w == nil || w.Labels[delegation.MultiKueueOriginLabel] != "" {

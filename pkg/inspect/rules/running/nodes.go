@@ -217,6 +217,6 @@ func (b *obstacle) describeGates(v *view.View, s *view.Sighting, origin, mirror 
 	if origin == nil {
 		where = "its origin"
 	}
-	s.Remedy = command.Say("start the controller that removes %[1]s on %[2]s; or, if there is none, remove %[1]s from %[3]s, %[4]s",
+	s.Remedy = command.Say("start the controller that removes %[1]s on %[2]s; or, if no controller does, remove %[1]s from %[3]s, %[4]s",
 		gates, mirror.Context, where, advice.ThenCreateAgain(origin))
 }
