@@ -85,7 +85,7 @@ func NoteMissingNamespace(ctx context.Context, w io.Writer, f *fleet.Fleet) bool
 	return err != nil
 }
 
-// MissingNamespace returns an error if no context has its namespace, or the one that all share. If one of them does
+// MissingNamespace returns an error if no context has its own namespace. If one of them does
 // not answer, it returns nil. orAll says how the user reads all namespaces instead.
 func MissingNamespace(ctx context.Context, f *fleet.Fleet, orAll string) error {
 	namespaces := schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
