@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"sigs.k8s.io/yaml"
 
@@ -92,6 +93,18 @@ type Configuration struct {
 	} `json:"objectRetentionPolicies"`
 }
 
+// multiKueueOnly returns multiKueue.externalFrameworks.
+func (c *Configuration) multiKueueOnly() []string {
+	if c.MultiKueue == nil {
+		return nil
+	}
+	var names []string
+	for _, framework := range c.MultiKueue.ExternalFrameworks {
+		names = append(names, framework.Name)
+	}
+	return names
+}
+
 // ParseConfiguration returns Kueue's configuration in a text. It ignores unknown fields. It returns an
 // error if the text is not a configuration of Kueue.
 func ParseConfiguration(text string) (*Configuration, error) {
@@ -134,14 +147,49 @@ func (i *Installation) Copied() (names []string, known bool) {
 	if i.Config == nil {
 		return nil, false
 	}
-	var external []string
-	if i.Config.MultiKueue != nil {
-		for _, framework := range i.Config.MultiKueue.ExternalFrameworks {
-			external = append(external, framework.Name)
-		}
-	}
-	names = slices.DeleteFunc(i.frameworks(external), func(name string) bool { return slices.Contains(withoutAdapter(), name) })
+	names = slices.DeleteFunc(i.frameworks(i.Config.multiKueueOnly()), func(name string) bool { return slices.Contains(withoutAdapter(), name) })
 	return names, true
+}
+
+// The fields of Kueue's configuration that enable frameworks.
+const (
+	frameworksField         = "integrations.frameworks"
+	externalFrameworksField = "integrations.externalFrameworks"
+)
+
+// FieldOf returns the field of Kueue's configuration that enables the kind of a resource; "" if the
+// configuration is unknown, or no field lists the kind.
+func (i *Installation) FieldOf(resource schema.GroupResource) string {
+	if i == nil || i.Config == nil {
+		return ""
+	}
+	lists := func(name string) bool {
+		group, plural, ok := frameworkResource(name)
+		return ok && group == resource.Group && plural == resource.Resource
+	}
+	switch {
+	case slices.ContainsFunc(i.Config.Integrations.Frameworks, lists):
+		return frameworksField
+	case slices.ContainsFunc(i.Config.Integrations.ExternalFrameworks, lists):
+		return externalFrameworksField
+	case slices.ContainsFunc(i.Config.multiKueueOnly(), lists):
+		return "multiKueue.externalFrameworks"
+	}
+	return ""
+}
+
+// ByField returns frameworks by the field of Kueue's configuration that enables each, which depends on the
+// form of its name: those outside Kueue are called Kind.version.group.
+func ByField(frameworks []string) map[string][]string {
+	fields := map[string][]string{}
+	for _, name := range frameworks {
+		field := frameworksField
+		if !strings.Contains(name, "/") && strings.Count(name, ".") > 1 {
+			field = externalFrameworksField
+		}
+		fields[field] = append(fields[field], name)
+	}
+	return fields
 }
 
 func (i *Installation) frameworks(external []string) []string {

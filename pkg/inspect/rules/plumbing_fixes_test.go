@@ -100,6 +100,29 @@ func TestFixOfAllRights(t *testing.T) {
 	assert.Equal(t, forbidden[0].Remedy, denied[0].Remedy)
 }
 
+// TestFixNamesListOfKind checks that the fixes of JM005 and JM408 name the list of Kueue's configuration that
+// enables the kind.
+func TestFixNamesListOfKind(t *testing.T) {
+	rule, _ := rules.ByCode("JM005")
+	const config = "integrations: {frameworks: [jobset.x-k8s.io/jobset], externalFrameworks: [Flow.v1.flows.example.com]}\nmultiKueue: {externalFrameworks: [{name: PipelineRun.v1.tekton.dev}]}"
+	for message, list := range map[string]string{
+		`no matches for kind "JobSet" in version "jobset.x-k8s.io/v1alpha2"`:             "integrations.frameworks",
+		`no matches for kind "Flow" in version "flows.example.com/v1"`:                   "integrations.externalFrameworks",
+		"the server could not find the requested resource (get pipelineruns.tekton.dev)": "multiKueue.externalFrameworks",
+		`no matches for kind "RayJob" in version "ray.io/v1"`:                            "the frameworks",
+	} {
+		edits := append(everywhere(config, config), cannotUse("worker2", "ClientConnectionFailed", message))
+		found := judge(t, testCase{code: "JM408", base: "running", edits: edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1)
+		assert.Assert(t, strings.HasSuffix(found[0].Remedy, "; or remove it from "+list+" in the configuration of Kueue on kwok-mgr"), found[0].Remedy)
+	}
+	external := "integrations: {frameworks: [batch/job, pod], externalFrameworks: [Flow.v1.flows.example.com]}"
+	integrations, _ := rules.ByCode("JM408")
+	for _, finding := range judge(t, testCase{code: "JM408", base: "running", edits: everywhere(external, "")}.make(t), []rules.Rule{integrations}, 0) {
+		assert.Assert(t, strings.HasPrefix(finding.Remedy, "add Flow.v1.flows.example.com to integrations.externalFrameworks, and pod to integrations.frameworks on kwok-w"), finding.Remedy)
+	}
+}
+
 // TestFixOfLostConnection checks that the fix of JM004 waits for the next attempt only as long as one may
 // be due.
 func TestFixOfLostConnection(t *testing.T) {

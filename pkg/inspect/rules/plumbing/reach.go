@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
@@ -104,15 +106,27 @@ var unservedKind = regexp.MustCompile(`no matches for kind "([^"]+)" in version 
 // API server itself.
 var missingResource = regexp.MustCompile(`could not find the requested resource \(\w+ ([\w.-]+)\)`)
 
-// missingKind names the kind that a worker does not serve.
-func missingKind(b brokenWorker) string {
+// missingKind returns the name of the kind that a worker does not serve, and its resource, empty if the message of
+// the manager does not tell.
+func missingKind(b brokenWorker) (name string, resource schema.GroupResource) {
 	if m := unservedKind.FindStringSubmatch(b.active.Message); m != nil {
-		return fmt.Sprintf("kind %s (%s)", m[1], m[2])
+		version, _ := schema.ParseGroupVersion(m[2])
+		return fmt.Sprintf("kind %s (%s)", m[1], m[2]), schema.GroupResource{Group: version.Group, Resource: strings.ToLower(delegation.Plural(m[1]))}
 	}
 	if m := missingResource.FindStringSubmatch(b.active.Message); m != nil {
-		return m[1]
+		return m[1], schema.ParseGroupResource(m[1])
 	}
-	return "the kind that the message names"
+	return "the kind that the message names", schema.GroupResource{}
+}
+
+// disableOn returns how to make Kueue on a manager ignore the kind of a resource.
+func disableOn(manager *inspect.Facts, resource schema.GroupResource) string {
+	if manager.Setup != nil {
+		if field := manager.Setup.Installation.FieldOf(resource); field != "" {
+			return "remove it from " + field + " in the configuration of Kueue on " + manager.Context
+		}
+	}
+	return "remove it from the frameworks in the configuration of Kueue on " + manager.Context
 }
 
 // onWorker returns a kubectl command for a worker, by its context or, if that
@@ -139,9 +153,9 @@ func deniedTo(b brokenWorker, user string) []inspect.Access {
 
 func kindMissingOnWorker() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM005"}, func(v *view.View, b brokenWorker, s *view.Sighting) {
-		kind := missingKind(b)
-		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s; or remove it from integrations.frameworks in the configuration of Kueue on %s",
-			kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), b.manager.Context)
+		kind, resource := missingKind(b)
+		s.Remedy = command.Say("install the CRD of %s on %s, with its manifest in FILE: %s; or %s",
+			kind, b.cluster.Name, onWorker(v, b, "apply", "--server-side", "-f", "FILE"), disableOn(b.manager, resource))
 	}, inspect.PartSecrets)
 }
 

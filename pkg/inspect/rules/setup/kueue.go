@@ -2,6 +2,7 @@ package setup
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -41,14 +42,18 @@ func reportIntegrations(v *view.View, l view.Link, here, there *kueue.Installati
 	if len(missing) == 0 {
 		return
 	}
+	var evidence, add []string
+	byField := kueue.ByField(missing)
+	for _, field := range slices.Sorted(maps.Keys(byField)) {
+		names := strings.Join(byField[field], ", ")
+		evidence = append(evidence, fmt.Sprintf("%s: %s has %s", l.Manager.Context, field, names))
+		add = append(add, names+" to "+field)
+	}
 	v.Report(view.Sighting{
-		Object:  l.Object(),
-		Message: fmt.Sprintf("Kueue on %s does not handle %s", l.Name(), inspect.Some(missing)),
-		Evidence: []string{
-			fmt.Sprintf("%s: integrations.frameworks has %s", l.Manager.Context, strings.Join(missing, ", ")),
-			fmt.Sprintf("%s: integrations.frameworks is %s", l.Worker.Context, strings.Join(has, ", ")),
-		},
-		Remedy: command.Say("add %s to integrations.frameworks on %s: %s", strings.Join(missing, ", "), l.Worker.Context, there.Reconfigure(l.Worker.Context)),
+		Object:   l.Object(),
+		Message:  fmt.Sprintf("Kueue on %s does not handle %s", l.Name(), inspect.Some(missing)),
+		Evidence: append(evidence, fmt.Sprintf("%s: enabled are %s", l.Worker.Context, strings.Join(has, ", "))),
+		Remedy:   command.Say("add %s on %s: %s", strings.Join(add, ", and "), l.Worker.Context, there.Reconfigure(l.Worker.Context)),
 	})
 }
 
