@@ -19,7 +19,7 @@ func TestNotFound(t *testing.T) {
 		{"nope", `job "nope"` + in + "no other namespace has one"},
 		{"job", `job "job" not found in namespace "ml" of contexts management, worker-1, worker-2; "job" is a kind: write job/NAME`},
 		{"jobsets", `job "jobsets"` + in + `"jobsets" is a kind: write jobset/NAME, or list all with ls --kinds jobset`},
-		{"vision/score", `no context serves kind "vision" with a managedBy field; kubectl jobs-managedby kinds lists the kinds of each context. For a Job in namespace vision: score -n vision`},
+		{"vision/score", `no context serves kind "vision" with a managedBy field; kubectl jobs-managedby kinds lists the kinds of each context. For a Job in namespace vision, write score -n vision instead of vision/score`},
 	} {
 		for _, command := range []string{"trace", "check", "ls"} {
 			_, errOut, code := run(t, command, tt.name, "-n", "ml", "--all-contexts", "--from", exampleFleet)

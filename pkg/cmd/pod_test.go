@@ -17,6 +17,9 @@ func TestPodCommandUsage(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"exec", "exec NAME -- COMMAND"},
 		{"exec train", "exec requires a command for train: exec NAME -- COMMAND"},
+		{"exec -- ls", `exec requires the name of a Job before "--": exec NAME -- COMMAND`},
+		{"exec train ls", `exec requires "--" before the command: exec NAME -- COMMAND`},
+		{"exec train sweep -- ls", `exec takes one name before "--", not 2: exec NAME -- COMMAND`},
 		{"exec train date", "exec NAME -- COMMAND"},
 		{"exec -- date", "exec NAME -- COMMAND"},
 		{"exec a b -- date", "exec NAME -- COMMAND"},

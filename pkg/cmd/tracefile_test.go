@@ -180,7 +180,7 @@ spec:
 	assert.Equal(t, code, util.ExitFindings, errOut)
 	assert.Assert(t, strings.HasPrefix(out, "CronJob default/nightly: not submitted\nWould never run. "), out)
 	assert.Assert(t, strings.Contains(out, "use LocalQueue q: set label kueue.x-k8s.io/queue-name=q in spec.jobTemplate.metadata.labels"), out)
-	assert.Assert(t, strings.Contains(errOut, "note: skipped, because they are no Jobs: ConfigMap settings, ResourceFlavor spot"), errOut)
+	assert.Assert(t, strings.Contains(errOut, "note: skipped, because not a Job: ConfigMap settings, ResourceFlavor spot"), errOut)
 
 	assert.NilError(t, os.WriteFile(path, []byte(others), 0o600))
 	_, errOut, code = run(t, "trace", "-f", path, "--from", quotaFleet)

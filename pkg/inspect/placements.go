@@ -23,7 +23,7 @@ const (
 	Waits Verdict = "waits"
 	// Unknown means that the readable objects do not show it.
 	Unknown Verdict = "unknown"
-	// Never means that the Job cannot run unless someone changes something.
+	// Never means that the Job cannot run unless you or an administrator changes something.
 	Never Verdict = "never"
 )
 

@@ -19,7 +19,7 @@ const (
 	StateFailing JobState = "Failing"
 	// StateWaiting means that the Job may start without a user: nothing that was read excludes it.
 	StateWaiting JobState = "Waiting"
-	// StateBlocked means that the Job will not run until someone changes something.
+	// StateBlocked means that the Job will not run until you or an administrator changes something.
 	StateBlocked JobState = "Blocked"
 	// StateSuspended means that the user has suspended the Job.
 	StateSuspended JobState = "Suspended"

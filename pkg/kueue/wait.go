@@ -46,7 +46,7 @@ const (
 	ReasonEvicted WaitReason = "Evicted"
 	// ReasonCheckPending means that AdmissionChecks have not answered.
 	ReasonCheckPending WaitReason = "AdmissionCheckPending"
-	// ReasonCheckRetry means that an AdmissionCheck asked for a later attempt.
+	// ReasonCheckRetry means that an AdmissionCheck requests a later attempt.
 	ReasonCheckRetry WaitReason = "AdmissionCheckRetry"
 	// ReasonEvictedOnManager means that MultiKueue withdraws the Workload from a worker. It deletes this
 	// copy when its Pods are gone, and may then create another one.

@@ -99,7 +99,12 @@ func newFormat(output string, noHeaders bool, more []string, check func(name, te
 		}
 		return f, nil
 	}
-	return nil, fmt.Errorf("unknown output format %q; choose one of %s", output, strings.Join(append(objectFormats(), more...), ", "))
+	return nil, UnknownFormat(output, append(objectFormats(), more...))
+}
+
+// UnknownFormat returns the error for a value of -o that is none of a command's formats.
+func UnknownFormat(output string, formats []string) error {
+	return fmt.Errorf("unknown output format %q; choose one of %s", output, strings.Join(formats, ", "))
 }
 
 // Is reports whether the format is the named one. It is for formats that only some commands have.
@@ -120,7 +125,7 @@ func documentPrinter(output string) (printers.ResourcePrinter, error) {
 // RefuseWatch returns an error if a watch cannot use the format.
 func (f *Format) RefuseWatch(watch bool) error {
 	if watch && f != nil && f.name == Markdown {
-		return errors.New("-o markdown cannot be combined with --watch or --watch-only: a table in Markdown does not change")
+		return errors.New("-o markdown cannot be combined with --watch: a table in Markdown does not change")
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
 )
 
 // cancelFlags are cancel's flags as the user gave them.
@@ -145,6 +146,9 @@ func (o *cancelOptions) searchesNothing() error {
 	return &util.UsageError{Err: fmt.Errorf("--to %s names only the cluster of the Job, context %q. Mirrors are on other clusters", o.flags.to, o.origin.Name)}
 }
 
+// formats returns the values of -o.
+func formats() []string { return []string{"json", "yaml", "kyaml"} }
+
 func (f *cancelFlags) check(names []string) error {
 	switch {
 	case (len(names) > 0) == (f.labelSelector != ""):
@@ -155,8 +159,8 @@ func (f *cancelFlags) check(names []string) error {
 		return errors.New("cancel works in one context. Use --context, not --contexts or --all-contexts")
 	case f.abandon && f.to != "":
 		return errors.New("--abandon-mirror does not search the mirror, so it cannot be combined with --to")
-	case !slices.Contains([]string{"", "json", "yaml", "kyaml"}, f.output):
-		return fmt.Errorf("unknown output format %q. Use json, yaml or kyaml", f.output)
+	case f.output != "" && !slices.Contains(formats(), f.output):
+		return printers.UnknownFormat(f.output, formats())
 	case f.output != "" && f.dryRun != writing.DryRunNone:
 		return errors.New("--output prints events, so it cannot be combined with --dry-run")
 	}

@@ -260,7 +260,7 @@ func (f *dispatchFlags) checkValues() error {
 	}
 	switch {
 	case !slices.Contains([]string{leaveMirror, deleteMirror}, f.onInterrupt):
-		return fmt.Errorf("--on-interrupt must be leave or delete, not %q", f.onInterrupt)
+		return fmt.Errorf("unknown --on-interrupt %q; choose one of %s, %s", f.onInterrupt, leaveMirror, deleteMirror)
 	case f.mirrorTTL > math.MaxInt32*time.Second:
 		return fmt.Errorf("--mirror-ttl must be at most %s, not %s", math.MaxInt32*time.Second, f.mirrorTTL)
 	case f.mirrorTTL < 0 && f.mirrorTTL != -time.Second:
@@ -278,8 +278,11 @@ func (f *dispatchFlags) checkValues() error {
 }
 
 func (f *dispatchFlags) checkOutput() error {
+	if f.output == "name" && f.dryRun == writing.DryRunNone {
+		return errors.New("-o name requires --dry-run: dispatch prints events otherwise")
+	}
 	if f.output != "" && !slices.Contains(f.formats(), f.output) {
-		return fmt.Errorf("unknown output format %q. Use json, yaml or kyaml, or name with --dry-run", f.output)
+		return printers.UnknownFormat(f.output, f.formats())
 	}
 	return nil
 }

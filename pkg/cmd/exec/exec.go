@@ -79,12 +79,28 @@ code is that of the command.`,
 	return cmd
 }
 
-func (f *execFlags) toOptions(env util.Environment, args []string, atDash int) (*execOptions, error) {
-	if len(args) == 1 {
-		return nil, &util.UsageError{Err: fmt.Errorf("exec requires a command for %s: exec NAME -- COMMAND [args...]", args[0])}
+// checkArgs returns an error unless there is one name before the "--", and a command after it. atDash is the
+// number of arguments before the "--"; -1 if it is missing.
+func checkArgs(args []string, atDash int) error {
+	const usage = "exec NAME -- COMMAND [args...]"
+	switch {
+	case len(args) == 0:
+		return errors.New("exec requires the name of a Job and a command: " + usage)
+	case atDash == 0:
+		return errors.New("exec requires the name of a Job before \"--\": " + usage)
+	case len(args) == 1:
+		return fmt.Errorf("exec requires a command for %s: %s", args[0], usage)
+	case atDash < 0:
+		return errors.New("exec requires \"--\" before the command: " + usage)
+	case atDash > 1:
+		return fmt.Errorf("exec takes one name before \"--\", not %d: %s", atDash, usage)
 	}
-	if atDash != 1 || len(args) < 2 {
-		return nil, &util.UsageError{Err: errors.New("exec requires the name of a Job and a command: exec NAME -- COMMAND [args...]")}
+	return nil
+}
+
+func (f *execFlags) toOptions(env util.Environment, args []string, atDash int) (*execOptions, error) {
+	if err := checkArgs(args, atDash); err != nil {
+		return nil, &util.UsageError{Err: err}
 	}
 	pod, err := f.ToOptions(env, args[0])
 	if err != nil {

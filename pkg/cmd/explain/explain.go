@@ -70,10 +70,10 @@ func documents() []string { return []string{"json", "yaml", "kyaml"} }
 func newOptions(env util.Environment, global *util.GlobalFlags, args []string, output string) (*explainOptions, error) {
 	o := &explainOptions{Environment: env, rules: rules.Catalogue(), isAll: len(args) == 0, table: printers.TableOptions{Color: env.WantsColor(global.Color)}}
 	var err error
-	if o.format, err = printers.NewFormat(nil, output, false); err == nil && output != "" && !o.format.IsDocument() {
-		err = fmt.Errorf("unknown output format %q; choose one of %s", output, strings.Join(documents(), ", "))
+	if output != "" && !slices.Contains(documents(), output) {
+		return nil, &util.UsageError{Err: printers.UnknownFormat(output, documents())}
 	}
-	if err != nil {
+	if o.format, err = printers.NewFormat(nil, output, false); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.isAll {

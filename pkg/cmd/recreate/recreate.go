@@ -147,6 +147,9 @@ func (f *recreateFlags) toOptions(env util.Environment, name string, isGiven fun
 	return o, nil
 }
 
+// formats returns the values of -o.
+func formats() []string { return []string{"json", "yaml", "kyaml", "name"} }
+
 // check returns an error for flags that make no sense, alone or together.
 func (f *recreateFlags) check(hasOwner bool) error {
 	switch {
@@ -156,8 +159,8 @@ func (f *recreateFlags) check(hasOwner bool) error {
 		return errors.New("recreate works in one context. Use --context, not --contexts or --all-contexts")
 	case f.timeout <= 0:
 		return fmt.Errorf("--timeout must be greater than zero, not %s", f.timeout)
-	case !slices.Contains([]string{"", "json", "yaml", "kyaml", "name"}, f.output):
-		return fmt.Errorf("unknown output format %q. Use json, yaml, kyaml or name", f.output)
+	case f.output != "" && !slices.Contains(formats(), f.output):
+		return printers.UnknownFormat(f.output, formats())
 	}
 	return writing.CheckDryRun(f.dryRun)
 }

@@ -70,6 +70,6 @@ func (g given) complete(class *placement.Class, wanted inspect.ClassName, pods, 
 // noteSkipped reports objects of files that are neither Jobs nor named by Jobs.
 func (o *traceOptions) noteSkipped(others []string) {
 	if len(others) > 0 {
-		util.Report(o.ErrOut, "note: skipped, because they are no Jobs: %s", inspect.Some(others))
+		util.Report(o.ErrOut, "note: skipped, because not a Job: %s", inspect.Some(others))
 	}
 }

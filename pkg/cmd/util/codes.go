@@ -12,11 +12,11 @@ import (
 func KnownCodes(typed []string) ([]string, error) {
 	var codes []string
 	for _, code := range typed {
-		code = strings.ToUpper(code)
-		if _, ok := rules.ByCode(code); !ok {
+		rule, ok := rules.ByCode(strings.ToUpper(code))
+		if !ok {
 			return nil, UnknownCode(code)
 		}
-		codes = append(codes, code)
+		codes = append(codes, rule.Code)
 	}
 	return codes, nil
 }

@@ -58,7 +58,7 @@ func (f *GlobalFlags) refusedFrom() []string {
 // RefuseWatch returns an error if a bundle is to be watched.
 func (f *GlobalFlags) RefuseWatch(watch bool) error {
 	if watch && f.From != "" {
-		return errors.New("--from cannot be combined with --watch or --watch-only: a snapshot never changes")
+		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
 	}
 	return nil
 }

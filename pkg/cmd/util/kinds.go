@@ -101,7 +101,7 @@ func RequireServed(ctx context.Context, env Environment, f *fleet.Fleet, names [
 	}
 	message += "; " + env.DisplayName() + " kinds lists the kinds of each context"
 	if name, isGiven := afterKind(env.Args, unserved); isGiven {
-		message += fmt.Sprintf(". For a Job in namespace %s: %s -n %s", unserved[0], name, unserved[0])
+		message += fmt.Sprintf(". For a Job in namespace %[1]s, write %[2]s -n %[1]s instead of %[1]s/%[2]s", unserved[0], name)
 	}
 	return errors.New(message)
 }
