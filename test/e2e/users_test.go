@@ -195,7 +195,7 @@ func TestTwoUsersOfOneCluster(t *testing.T) {
 	_, stderr, code := run(t, "snapshot", dir, both, "-n", ns, "--all-contexts")
 	// b-far has another certificate authority, so that equal UIDs do not make it the same cluster.
 	assert.Equal(t, code, 4, stderr)
-	assert.Assert(t, contains(stderr, "worker-1 reaches the same cluster as a-dev", "context \"b-far\": cannot read namespaces"), stderr)
+	assert.Assert(t, contains(stderr, "a-dev reaches the same cluster as worker-1", "context \"b-far\": cannot read namespaces"), stderr)
 	out, _ = succeeds(t, "ls", "-n", ns, "--from", dir, "--mirrors", "-o", "json")
 	assert.Equal(t, len(listed(t, out, "train")), 2)
 	assert.Equal(t, listed(t, out, "train")[string(mirror.UID)], 1)

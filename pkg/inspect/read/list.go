@@ -264,15 +264,21 @@ func (q Query) source(c *fleet.Cluster, kind *delegation.Kind) (cache.Source[rea
 // is read itself, such as a Pod of a StatefulSet.
 func isPart(kind *delegation.Kind, j *inspect.Job) bool { return kind.IsUnmanaged() && j.IsPart() }
 
-// Refused returns how much of the query's namespace the server refuses to a context: 2 for Jobs, and 1
-// for Workloads. Another context of the same cluster is then the better one to read, and to name in
-// commands.
+// Refused returns how much the server refuses to a context: 4 for Jobs of the query's namespace, 2 for
+// Workloads there, and 1 for ClusterQueues. Another context of the same cluster is then the better one to
+// read, and to name in commands: fixes often change what only an administrator may read.
 func (q Query) Refused(ctx context.Context, c *fleet.Cluster) (refused int) {
 	if kubecontext.IsRefused(q.mayList(ctx, c)) {
+		refused += 4
+	}
+	isRefused := func(resource, namespace string) bool {
+		_, err := c.Objects(schema.GroupVersionResource{Group: kueue.Group, Version: "v1beta2", Resource: resource}, namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		return kubecontext.IsRefused(err)
+	}
+	if isRefused("workloads", q.namespace(c)) {
 		refused += 2
 	}
-	_, err := c.Objects(schema.GroupVersionResource{Group: kueue.Group, Version: "v1beta2", Resource: "workloads"}, q.namespace(c)).List(ctx, metav1.ListOptions{Limit: 1})
-	if kubecontext.IsRefused(err) {
+	if isRefused("clusterqueues", "") {
 		refused++
 	}
 	return refused

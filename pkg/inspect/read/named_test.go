@@ -90,6 +90,7 @@ const (
 	mlJob          = "/apis/batch/v1/namespaces/ml/jobs/train"
 	theirNamespace = "/api/v1/namespaces/ml"
 	mlWorkloads    = "/apis/kueue.x-k8s.io/v1beta2/namespaces/ml/workloads"
+	clusterQueues  = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
 
 	farJob  = "/apis/batch/v1/namespaces/far/jobs/train"
 	mlPods  = "/api/v1/namespaces/ml/pods"
@@ -125,7 +126,7 @@ func TestTraceAsksTheOther(t *testing.T) {
 	mirror := jobJSON("far", "train", "the-mirror", marked)
 	v := traced(t, map[string]serves{
 		"m":     manager(),
-		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none, mlWorkloads: none, theirNamespace: identity("n")}, refused: []string{"/api"}},
+		"dev":   {answers: map[string]string{"/apis/batch/v1/namespaces/ml/jobs": none, mlWorkloads: none, clusterQueues: none, theirNamespace: identity("n")}, refused: []string{"/api"}},
 		"admin": {answers: map[string]string{whichCluster: identity("w"), theirNamespace: identity("n"), farJob: mirror, farPods: none}},
 	})
 	assert.Equal(t, len(v.Clusters), 2)
@@ -137,10 +138,10 @@ func TestTraceAsksTheOther(t *testing.T) {
 	}
 }
 
-// TestTraceNamesTheOther checks that a context whose user may not read Workloads does not represent a
-// cluster if another context may: its user may not run the fixes either.
+// TestTraceNamesTheOther checks that a context whose user may not read Workloads or ClusterQueues does not
+// represent a cluster if another context may: its user may not run the fixes either.
 func TestTraceNamesTheOther(t *testing.T) {
-	for _, refused := range [][]string{{mlWorkloads}, nil} {
+	for _, refused := range [][]string{{mlWorkloads}, {clusterQueues}, nil} {
 		v := traced(t, map[string]serves{
 			"m":     manager(),
 			"dev":   {answers: map[string]string{whichCluster: identity("w")}, refused: refused},
