@@ -206,9 +206,15 @@ func Some(names []string) string {
 }
 
 // And lists a few texts, with "and" before the last one.
-func And(texts []string) string {
+func And(texts []string) string { return enumerate(texts, " and ") }
+
+// Or lists a few texts, with "or" before the last one.
+func Or(texts []string) string { return enumerate(texts, " or ") }
+
+// enumerate lists texts, with a conjunction before the last one.
+func enumerate(texts []string, conjunction string) string {
 	if n := len(texts); n > 1 {
-		return strings.Join(texts[:n-1], ", ") + " and " + texts[n-1]
+		return strings.Join(texts[:n-1], ", ") + conjunction + texts[n-1]
 	}
 	return strings.Join(texts, "")
 }

@@ -102,7 +102,7 @@ func TestPodReasons(t *testing.T) {
 		},
 		"no volume for a claim": {
 			unscheduled("0/4 nodes are available: 4 node(s) didn't find available persistent volumes to bind.", "data"), "4 node(s) didn't find available persistent volumes to bind.",
-			"check its PersistentVolumeClaims: `" + claims + "data`; or change the selector", inspect.Warning,
+			"check its PersistentVolumeClaims: `" + claims + "data`; or add a matching node to kwok-w2: ", inspect.Warning,
 		},
 		"a ConfigMap for a volume is missing": {
 			warned(`MountVolume.SetUp failed for volume "conf" : configmap "train-conf" not found`),
@@ -148,8 +148,8 @@ func TestImagesOfTwoJobs(t *testing.T) {
 	}
 }
 
-// TestFlavorWithoutNode checks that JM049 names the flavor whose labels no node has, if the nodes were read and
-// the Job itself selects none, and otherwise does not claim that no node has them.
+// TestFlavorWithoutNode checks that JM049 names what requires the labels that no node has, a flavor or the Job itself,
+// and claims that no node has them only if the nodes were read.
 func TestFlavorWithoutNode(t *testing.T) {
 	rule, _ := rules.ByCode("JM049")
 	const selects = `{spec: {template: {spec: {nodeSelector: {pool: spot}}}}}`
@@ -183,11 +183,32 @@ func TestFlavorWithoutNode(t *testing.T) {
 		"a required affinity": {
 			[]edit{patch("kwok-mgr", "Job/*", affinity)}, []string{}, []string{unread[0] + ", and the Job has a node affinity", unread[1] + ", and the Job has a node affinity"}, check,
 		},
-		"a preferred affinity":  {[]edit{patch("kwok-mgr", "Job/*", prefers)}, []string{}, flavored, label},
-		"other labels":          {nil, []string{"gpu", ""}, flavored, "label nodes: `kubectl"},
-		"a node has the label":  {nil, []string{"gpu", "spot"}, []string{flavored[0], "0/2 nodes are available"}, "label nodes: `kubectl"},
-		"an unknown flavor":     {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, []string{}, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
-		"the Job selects nodes": {[]edit{patch("kwok-mgr", "Job/*", selects)}, nil, []string{"0/2 nodes are available"}, "change the selector"},
+		"a preferred affinity":                 {[]edit{patch("kwok-mgr", "Job/*", prefers)}, []string{}, flavored, label},
+		"other labels":                         {nil, []string{"gpu", ""}, flavored, "label nodes: `kubectl"},
+		"a node has the label":                 {nil, []string{"gpu", "spot"}, []string{flavored[0], "0/2 nodes are available"}, "label nodes: `kubectl"},
+		"an unknown flavor":                    {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, []string{}, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
+		"Kueue added a selector to the origin": {[]edit{patch("kwok-mgr", "Job/*", selects)}, nil, unread, check},
+		"the Job selects nodes": {
+			[]edit{
+				patch("kwok-w2", "Workload/*", `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [], nodeSelector: {pool: on-demand}}}}]}}`),
+				patch("kwok-w2", "Job/*", `{spec: {template: {spec: {nodeSelector: {pool: on-demand}}}}}`),
+			}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
+			"check which nodes have label pool=on-demand, which the Pod template requires: `kubectl --context kwok-w2 get nodes -l pool=on-demand`; " +
+				"or label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; " +
+				"or change node selector pool=on-demand of the Pods in all manifests, and create the Jobs again",
+		},
+		"the Job and a flavor select nodes": {
+			[]edit{
+				patch("kwok-w2", "Workload/*", `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [], nodeSelector: {gpu: h100}}}}]}}`),
+				patch("kwok-w2", "Job/*", `{spec: {template: {spec: {nodeSelector: {gpu: h100}}}}}`),
+			}, nil,
+			[]string{"the Pod template and flavor on-demand require labels gpu=h100,pool=on-demand", "the Pod template and flavor spot require labels gpu=h100,pool=spot"},
+			"check which nodes have labels gpu=h100,pool=on-demand, which the Pod template and flavor on-demand require: `kubectl --context kwok-w2 get nodes -l gpu=h100,pool=on-demand`; " +
+				"or label nodes: `kubectl --context kwok-w2 label node NODE gpu=h100 pool=on-demand`; " +
+				"or change node selector gpu=h100 of the Pods, then delete the Job: `kubectl --context kwok-mgr -n default delete job fits-on-demand`, and create the Job again; " +
+				"or correct nodeLabels of ResourceFlavor on-demand: ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := testCase{base: "two-flavors", edits: tt.edits}.make(t)

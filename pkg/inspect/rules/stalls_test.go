@@ -251,8 +251,8 @@ func TestFindingsOfRecordings(t *testing.T) {
 		},
 		{
 			recording: "pods-unschedulable", code: "JM049", name: "train", severity: inspect.Warning,
-			message: []string{"0/2 nodes are available", "didn't match Pod's node affinity/selector"}, remedy: []string{"the requests of the Pods"},
-			evidence: []string{"Pod default/train-"},
+			message: []string{"finds no node for 2 Pods", "the Pod template requires label gpu=h100"}, remedy: []string{"get nodes -l gpu=h100", "change node selector gpu=h100 of the Pods, then delete the Job: "},
+			evidence: []string{"Pod default/train-", "didn't match Pod's node affinity/selector"},
 		},
 		{
 			recording: "preempted-on-worker", code: "JM029", name: "low1", severity: inspect.Info,

@@ -18,44 +18,39 @@ import (
 
 // describeNoNode describes that the scheduler finds no node for the Pods of a mirror.
 func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
-	s.GracePeriod, s.Remedy = noNode, b.findNode(v, mirror)
-	b.countUnscheduled(s, origin, func(pods, _ string) string {
-		return fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
-	})
-	labels, isMissing := b.flavorLabels(v, origin, mirror)
-	if len(labels) == 0 {
+	s.GracePeriod = noNode
+	r, isMissing := b.requiredLabels(v, origin, mirror)
+	if r == nil {
+		b.countUnscheduled(s, origin, func(pods, _ string) string {
+			return fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
+		}, func(change command.Prose) command.Prose { return b.findNode(v, mirror, change) }, b.changeable(v, origin, mirror))
 		return
 	}
-	text, has := "label "+labels[0], "it"
-	if len(labels) > 1 {
-		text, has = "labels "+strings.Join(labels, ","), "all of them"
-	}
-	require, edit := requirement(v, mirror, labels)
 	// Pods that need other labels have another cause, although the scheduler says the same of them.
-	s.Cause += "/" + text
-	fix := command.Say("label nodes: %s; or %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, labels...)...), edit)
+	s.Cause += "/" + r.text
+	label := command.Say("label nodes: %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, r.labels...)...))
 	if isMissing {
-		s.Remedy = fix
 		b.countUnscheduled(s, origin, func(pods, wait string) string {
-			return fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", require, text, mirror.Context, has, pods, wait)
-		})
+			return fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", r.require, r.text, mirror.Context, r.pronoun, pods, wait)
+		}, func(change command.Prose) command.Prose { return r.alternatives(label, change) }, r.own)
 		return
 	}
 	affinity := ""
-	if origin.HasNodeAffinity {
+	if hasNodeAffinity(origin, mirror) {
 		affinity = ", and the Job has a node affinity"
 		s.Cause += "/affinity"
 	}
+	check := command.Say("check which nodes have %s, which %s: %s", r.text, r.require,
+		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(r.labels, ",")))
 	b.countUnscheduled(s, origin, func(pods, _ string) string {
-		return fmt.Sprintf("the scheduler of %s finds no node for %s: %s %s%s", mirror.Context, pods, require, text, affinity)
-	})
-	s.Remedy = command.Say("check which nodes have %s, which %s: %s; or %s", text, require,
-		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(labels, ",")), fix)
+		return fmt.Sprintf("the scheduler of %s finds no node for %s: %s %s%s", mirror.Context, pods, r.require, r.text, affinity)
+	}, func(change command.Prose) command.Prose { return r.alternatives(check, label, change) }, r.own)
 }
 
-// countUnscheduled sets the message of a sighting about Pods without a node: say gets these Pods, and the verb
-// that they wait. A finding about several Jobs counts the Pods of all.
-func (b *obstacle) countUnscheduled(s *view.Sighting, origin *inspect.Job, say func(pods, wait string) string) {
+// countUnscheduled sets the message and the remedy of a sighting about Pods without a node: say gets these Pods, and
+// the verb that they wait; fix gets how their template gets another value of what, "" if nothing in the template
+// is a reason. A finding about several Jobs counts the Pods of all, and its remedy holds for all.
+func (b *obstacle) countUnscheduled(s *view.Sighting, origin *inspect.Job, say func(pods, wait string) string, fix func(change command.Prose) command.Prose, what string) {
 	count := func(n int, of string) string {
 		if n == 1 {
 			return say(inspect.Count(n, "Pod")+of, "waits")
@@ -63,12 +58,18 @@ func (b *obstacle) countUnscheduled(s *view.Sighting, origin *inspect.Job, say f
 		return say(inspect.Count(n, "Pod")+of, "wait")
 	}
 	s.Count, s.Message = b.count, count(b.count, ofMirror(origin))
+	var change, changeAll command.Prose
+	if what != "" {
+		change, changeAll = changeTemplate(origin, "change "+what+" of the Pods"), command.Say("change %s of the Pods in all manifests, and create the Jobs again", what)
+	}
+	s.Remedy = fix(change)
 	s.Group = func(first *view.Sighting, all []view.Sighting) {
 		total := 0
 		for i := range all {
 			total += all[i].Count
 		}
 		first.Message = count(total, " of "+inspect.Count(len(all), "Job"))
+		first.Remedy = fix(changeAll)
 	}
 }
 
@@ -106,8 +107,54 @@ func (b *obstacle) describeUnconfirmed(s *view.Sighting, origin, mirror *inspect
 		command.Kubectl(mirror.Context, "", "get", "node").With(nodes...), subject, command.OutOfService(mirror.Context, nodes...))
 }
 
-// requirement says which flavors of a mirror require labels, and how to change these flavors.
-func requirement(v *view.View, mirror *inspect.Job, labels []string) (require string, edit command.Prose) {
+// requirement is a set of labels that the Pods of a mirror require of their node.
+type requirement struct {
+	// labels are like "a=b". text and pronoun name them in a sentence.
+	labels        []string
+	text, pronoun string
+	// require says what requires them: flavors, the Pod template, or both.
+	require string
+	// own is the part of them that the Pod template requires itself, "" for none.
+	own string
+	// edit is how to change the flavors that require the others, "" for none.
+	edit command.Prose
+}
+
+// alternatives joins fixes, and how to change the flavors.
+func (r *requirement) alternatives(fixes ...command.Prose) command.Prose {
+	fixes = slices.DeleteFunc(append(fixes, r.edit), func(p command.Prose) bool { return p == "" })
+	return command.Join(fixes, "; or ")
+}
+
+// newRequirement returns the requirement of labels that a Job itself has, and of labels that its flavors added.
+func newRequirement(v *view.View, mirror *inspect.Job, own, added []string) *requirement {
+	r := &requirement{labels: slices.Sorted(slices.Values(slices.Concat(own, added))), pronoun: "it"}
+	r.text = "label " + r.labels[0]
+	if len(r.labels) > 1 {
+		r.text, r.pronoun = "labels "+strings.Join(r.labels, ","), "all of them"
+	}
+	if len(own) > 0 {
+		r.own = "node selector " + strings.Join(own, ",")
+	}
+	if len(added) == 0 {
+		r.require = "the Pod template requires"
+		return r
+	}
+	var flavors string
+	flavors, r.edit = flavorsWith(v, mirror, added)
+	switch {
+	case len(own) > 0:
+		r.require = "the Pod template and " + flavors + " require"
+	case strings.HasPrefix(flavors, "flavor "):
+		r.require = flavors + " requires"
+	default:
+		r.require = flavors + " require"
+	}
+	return r
+}
+
+// flavorsWith names the flavors of a mirror that require labels, as far as they are known, and says how to change them.
+func flavorsWith(v *view.View, mirror *inspect.Job, labels []string) (which string, edit command.Prose) {
 	flavors := v.FlavorsOf(mirror)
 	i := slices.IndexFunc(flavors, func(f *kueue.ResourceFlavor) bool {
 		return !slices.ContainsFunc(labels, func(label string) bool {
@@ -117,43 +164,65 @@ func requirement(v *view.View, mirror *inspect.Job, labels []string) (require st
 	})
 	if len(flavors) == 1 || i >= 0 {
 		name := flavors[max(i, 0)].Name
-		return "flavor " + name + " requires", command.Say("correct nodeLabels of ResourceFlavor %s: %s", name, kueue.Kubectl(mirror.Context, "edit", "ResourceFlavor", "", name))
+		return "flavor " + name, command.Say("correct nodeLabels of ResourceFlavor %s: %s", name, kueue.Kubectl(mirror.Context, "edit", "ResourceFlavor", "", name))
 	}
 	var names []string
 	for _, f := range flavors {
 		names = append(names, f.Name)
 	}
-	edit = command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "edit", kueue.Resource("ResourceFlavor")).With(names...))
 	if len(names) == 0 {
-		return "its flavors require", command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "get", kueue.Resource("ResourceFlavor"), "-o", "yaml"))
+		return "its flavors", command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "get", kueue.Resource("ResourceFlavor"), "-o", "yaml"))
 	}
-	return "flavors " + inspect.And(names) + " require", edit
+	return "flavors " + inspect.And(names), command.Say("correct nodeLabels of its ResourceFlavors: %s", command.Kubectl(mirror.Context, "", "edit", kueue.Resource("ResourceFlavor")).With(names...))
 }
 
 // affinityMismatch matches how many nodes do not match the selector of a Pod, in a message of the scheduler.
 var affinityMismatch = regexp.MustCompile(`^0/(\d+) nodes are available: (\d+) node\(s\) didn't match Pod's node affinity/selector`)
 
-// flavorLabels returns the labels that the flavors of a Job require, if the lack of them may be why the
-// scheduler finds no node: none if a node has them, or if the Job itself has a node selector, or if its origin is
-// unknown. isMissing is whether the lack is the only reason: the nodes were read, and the Job excludes none.
-// Kueue adds the labels to the node selector of the mirror (kueue: pkg/podset/podset.go).
-func (b *obstacle) flavorLabels(v *view.View, origin, mirror *inspect.Job) (labels []string, isMissing bool) {
+// requiredLabels returns the labels that the Pods of a mirror require of their node, if the lack of them may be
+// why the scheduler finds no node: nil if a node has them, or if nothing shows who requires them. isMissing is
+// whether the lack is the only reason: the nodes were read, and the Job has no node affinity.
+func (b *obstacle) requiredLabels(v *view.View, origin, mirror *inspect.Job) (r *requirement, isMissing bool) {
 	found := affinityMismatch.FindStringSubmatch(b.message)
-	if len(found) == 0 || found[1] != found[2] || origin == nil || origin.NodeSelector != "" || mirror.NodeSelector == "" {
+	if len(found) == 0 || found[1] != found[2] || mirror.NodeSelector == "" {
 		return nil, false
 	}
-	labels = strings.Split(mirror.NodeSelector, ",")
-	has, known := v.HasNodeWith(mirror.Context, labels)
+	own, added, known := v.Selectors(origin, mirror)
+	if !known {
+		return nil, false
+	}
+	has, areNodesKnown := v.HasNodeWith(mirror.Context, slices.Concat(own, added))
 	if has {
 		return nil, false
 	}
-	return labels, known && !origin.HasNodeAffinity
+	return newRequirement(v, mirror, own, added), areNodesKnown && !hasNodeAffinity(origin, mirror)
 }
 
-// findNode returns how a Pod that the scheduler cannot place gets a node.
-func (b *obstacle) findNode(v *view.View, mirror *inspect.Job) command.Prose {
-	change := command.Say("change the selector or the requests of the Pods, or add a matching node to %s: %s", mirror.Context,
-		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod))
+// hasNodeAffinity reports whether a Job has a required node affinity. origin is nil if it is unknown.
+func hasNodeAffinity(origin, mirror *inspect.Job) bool {
+	return mirror.HasNodeAffinity || origin != nil && origin.HasNodeAffinity
+}
+
+// changeable names the parts of the Pod template of a Job that may be why the scheduler finds no node.
+func (b *obstacle) changeable(v *view.View, origin, mirror *inspect.Job) string {
+	var parts []string
+	own, _, known := v.Selectors(origin, mirror)
+	if len(own) > 0 || !known {
+		parts = append(parts, "the node selector")
+	}
+	if hasNodeAffinity(origin, mirror) {
+		parts = append(parts, "the node affinity")
+	}
+	if strings.Contains(b.message, "untolerated taint") {
+		parts = append(parts, "the tolerations")
+	}
+	return inspect.Or(append(parts, "the requests"))
+}
+
+// findNode returns how a Pod that the scheduler cannot place gets a node. change is how to change its template.
+func (b *obstacle) findNode(v *view.View, mirror *inspect.Job, change command.Prose) command.Prose {
+	change = command.Say("add a matching node to %s: %s; or %s", mirror.Context,
+		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), change)
 	if len(b.claims) > 0 && isAboutVolumes(b.message) {
 		change = command.Say("check its PersistentVolumeClaims: %s; or %s", describeClaims(mirror, b.claims...), change)
 	}

@@ -184,14 +184,19 @@ var missingImage = regexp.MustCompile(`(?i)not ?found|manifest unknown`)
 // deniedImage matches what a registry says about an image that the user may not read.
 var deniedImage = regexp.MustCompile(`(?i)denied|authoriz|authenticat`)
 
-// changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. Their template
-// is immutable. otherwise is what may help if the image exists.
-func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
-	correct := "correct the image"
+// changeTemplate returns how the Pods of an origin, nil if unknown, get another template, which is immutable. change
+// says what to change.
+func changeTemplate(origin *inspect.Job, change string) command.Prose {
 	if origin == nil {
-		correct = "correct the image in its origin"
+		change += " in its origin"
 	}
-	change := command.Say("%s, %s", correct, advice.ThenCreateAgain(origin))
+	return command.Say("%s, %s", change, advice.ThenCreateAgain(origin))
+}
+
+// changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. otherwise is what may help
+// if the image exists.
+func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {
+	change := changeTemplate(origin, "correct the image")
 	isMissing := b.reason == "InvalidImageName" || missingImage.MatchString(b.message)
 	if isMissing && !deniedImage.MatchString(b.message) {
 		return change

@@ -40,17 +40,57 @@ func (v *View) HasNodeWith(context string, labels []string) (has, known bool) {
 	}), true
 }
 
-// FlavorsOf returns the ResourceFlavors that the Pods of a mirror got, as far as its Workload was
-// read. A flavor that was not read has a name only.
-func (v *View) FlavorsOf(mirror *inspect.Job) []*kueue.ResourceFlavor {
+// Selectors returns the labels that the Pods of a mirror require of their node, such as "a=b": own are those of the
+// Job itself, added those that Kueue added for their flavors (kueue: pkg/podset/podset.go). known is false if nothing
+// that was read shows which are which. origin is nil if it is unknown.
+func (v *View) Selectors(origin, mirror *inspect.Job) (own, added []string, known bool) {
+	selector := ""
+	switch w := v.workloadOf(mirror); {
+	case w != nil && len(w.Spec.PodSets) == 1:
+		selector = w.Spec.PodSets[0].Template.Spec.NodeSelector
+	case origin == nil:
+		return nil, nil, false
+	default:
+		selector = origin.NodeSelector
+	}
+	inTemplate := strings.Split(selector, ",")
+	for label := range strings.SplitSeq(mirror.NodeSelector, ",") {
+		switch {
+		case label == "":
+		case slices.Contains(inTemplate, label):
+			own = append(own, label)
+		default:
+			added = append(added, label)
+		}
+	}
+	return own, added, true
+}
+
+// workloadOf returns the Workload with which a cluster's Kueue runs a mirror, nil if it was not read.
+func (v *View) workloadOf(mirror *inspect.Job) *kueue.Workload {
 	f, ok := v.Facts(mirror.Context)
 	if !ok || f.Kueue == nil {
 		return nil
 	}
-	w := f.Workload(mirror.Namespace, mirror.Prebuilt())
+	if w := f.Workload(mirror.Namespace, mirror.Prebuilt()); w != nil {
+		return w
+	}
+	made := v.inventory.WorkloadsOf(inspect.Pair{Origin: mirror}, f)
+	i := slices.IndexFunc(made, func(w *kueue.Workload) bool { return w.Status.Admission != nil })
+	if i < 0 {
+		return nil
+	}
+	return made[i]
+}
+
+// FlavorsOf returns the ResourceFlavors that the Pods of a mirror got, as far as its Workload was
+// read. A flavor that was not read has a name only.
+func (v *View) FlavorsOf(mirror *inspect.Job) []*kueue.ResourceFlavor {
+	w := v.workloadOf(mirror)
 	if w == nil || w.Status.Admission == nil {
 		return nil
 	}
+	f, _ := v.Facts(mirror.Context)
 	var flavors []*kueue.ResourceFlavor
 	for _, name := range w.Status.Admission.FlavorNames() {
 		flavor := &kueue.ResourceFlavor{}
