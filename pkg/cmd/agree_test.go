@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -52,6 +53,24 @@ func TestCheckListAndTraceAgree(t *testing.T) {
 			assert.DeepEqual(t, slices.Sorted(maps.Keys(counting)), want)
 		}
 	})
+}
+
+// TestHoldersInOtherNamespaces checks that check and trace agree on which Jobs of other namespaces hold quota without
+// running, and that none of them waits for such a Job to finish.
+func TestHoldersInOtherNamespaces(t *testing.T) {
+	t.Parallel()
+	const dir = recordings + "/dispatch-origin-in-multikueue-queue"
+	for _, name := range []string{"p1-208", "p1-209"} {
+		var checked inspect.FindingList
+		decode(t, &checked, "check", name, "--from", dir, "-o", "json", "--grace", "0s", "--fail-on", "none")
+		assert.Equal(t, len(checked.Items), 1)
+		var traced inspect.Trace
+		decode(t, &traced, "trace", name, "--from", dir, "-o", "json")
+		assert.DeepEqual(t, checked.Items[0].Fixes, traced.Fixes)
+		for _, message := range []string{checked.Items[0].Message, traced.Message} {
+			assert.Assert(t, strings.Contains(message, "default/p1-206 holds 9 without running; 2 others hold the rest without running"), message)
+		}
+	}
 }
 
 // decode reads the JSON that a command prints.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util/tracing"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -117,7 +118,9 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
 	})
 	o.renewFixes(withQuotas, list, wanted)
-	list.Items = slices.DeleteFunc(answer.AdviseAll(withQuotas, list.Items, judgment, o.judging.Reach), func(f inspect.Finding) bool {
+	tracer := tracing.Tracer{Addresses: addresses, Reach: o.judging.Reach, Now: o.Clock.Now}
+	readHolders := func(unread []inspect.Holder) answer.Holders { return tracer.ReadHolders(ctx, f, unread) }
+	list.Items = slices.DeleteFunc(answer.AdviseAll(withQuotas, list.Items, judgment, o.judging.Reach, readHolders), func(f inspect.Finding) bool {
 		return !wanted.concerns(&f)
 	})
 	answer.ByCost(list.Items)

@@ -78,7 +78,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 		o.checkNeeds(ctx, f, inventory, m.Object, &requests[i])
 		t := inspect.UnsubmittedTrace(m.file.GroupVersionKind(), requests[i].Namespace, m.name, requests[i].Owner)
 		t.Placements = append(t.Placements, answer.Reached(placement.Submit(inventory, &requests[i]), o.CommandReach(o.flags))...)
-		answer.Unsubmitted(t, tracer.ReadHolders(ctx, f, inventory, t))
+		answer.Unsubmitted(t, tracer.ReadHolders(ctx, f, answer.UnreadHolders(inventory, t)))
 		o.nameExisting(t, &m, existing)
 		checkOwner(t, m.file)
 		o.adviseDispatch(t, &requests[i], m.file)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
@@ -27,14 +29,20 @@ type adviser struct {
 	// left is how many Jobs may still get their own advice.
 	left  int
 	asked []*Question
+	// readHolders reads Jobs that hold quota. holders is what it has read about the Jobs in areRead.
+	readHolders func([]inspect.Holder) Holders
+	holders     Holders
+	areRead     map[types.NamespacedName]bool
 }
 
 // AdviseAll is Advise for the findings of a whole fleet, and returns them. Jobs that fit on no cluster get
 // findings of their own if they wait behind others or for a controller. It leaves out what the user has suppressed.
-// v is an inventory with quotas. reach has the flags with which commands reach the clusters.
-func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach command.Reach) []inspect.Finding {
+// v is an inventory with quotas. reach has the flags with which commands reach the clusters. readHolders reads Jobs of
+// other namespaces and kinds that hold what a Job waits for.
+func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach command.Reach, readHolders func([]inspect.Holder) Holders) []inspect.Finding {
 	a := adviser{
 		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
+		readHolders: readHolders, areRead: map[types.NamespacedName]bool{},
 	}
 	each := make([][]inspect.Finding, len(findings))
 	// Findings about controllers may have very many Jobs, so they come last.
@@ -91,10 +99,30 @@ func (a *adviser) ask(p inspect.Pair, f *inspect.Finding) *Question {
 	}
 	a.left--
 	q := ask(a.inventory, a.around, p, f, a.reach)
-	q.Findings = a.aboutHolders
+	a.addHolders(q)
 	Fill(*q)
 	a.asked = append(a.asked, q)
 	return q
+}
+
+// addHolders adds to a question what is known about the Jobs that hold what its Job waits for. Each of them is read
+// once, and as many as may get advice.
+func (a *adviser) addHolders(q *Question) {
+	unread := slices.DeleteFunc(UnreadHolders(a.inventory, q.Trace), func(h inspect.Holder) bool {
+		return a.areRead[keyOf(&h)] || len(a.areRead) >= maxAdvisedJobs
+	})
+	for i := range unread {
+		a.areRead[keyOf(&unread[i])] = true
+	}
+	if len(unread) > 0 && a.readHolders != nil {
+		a.holders.add(a.readHolders(unread))
+	}
+	q.Holders, q.Findings = a.holders, slices.Concat(a.aboutHolders, a.holders.Findings)
+}
+
+// keyOf returns the kind, the namespace and the name of a Job that holds quota.
+func keyOf(h *inspect.Holder) types.NamespacedName {
+	return types.NamespacedName{Namespace: h.Namespace, Name: h.Kind + "/" + h.Name}
 }
 
 // ask returns the question about a Job with one finding, with its placements and without an answer.

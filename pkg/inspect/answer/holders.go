@@ -29,10 +29,11 @@ func (q *Question) holder(p *inspect.Placement) string {
 		return fmt.Sprintf("%s/%s holds %s; no context that was read has its origin.", h.Namespace, h.Name, h.Amount)
 	}
 	text, more := fmt.Sprintf("%s/%s holds %s", h.Namespace, h.Name, h.Amount), len(p.Holders)-1
-	if idle := q.idleHolder(p); idle == &p.Holders[0] {
+	idle := q.idleHolders(p)
+	if len(idle) > 0 && idle[0] == &p.Holders[0] {
 		text += " without running"
-	} else if idle != nil {
-		text += fmt.Sprintf("; %s/%s holds %s without running", idle.Namespace, idle.Name, idle.Amount)
+	} else if len(idle) > 0 {
+		text += fmt.Sprintf("; %s/%s holds %s without running", idle[0].Namespace, idle[0].Name, idle[0].Amount)
 		more--
 	}
 	switch {
@@ -43,6 +44,9 @@ func (q *Question) holder(p *inspect.Placement) string {
 		text += "; 1 other holds the rest"
 	case more > 1:
 		text += fmt.Sprintf("; %d others hold the rest", more)
+	}
+	if more > 0 && len(idle) == len(p.Holders) {
+		text += " without running"
 	}
 	return text + "."
 }
@@ -57,19 +61,21 @@ func victims(p *inspect.Placement) (names []string) {
 	return names
 }
 
-// idleHolder returns the first Job that holds the lacking quota without running, nil if none does.
-// A Job holds quota without running while it waits for a worker; after a minute, something keeps
-// it from running.
-func (q *Question) idleHolder(p *inspect.Placement) *inspect.Holder {
+// idleHolders returns the Jobs that hold the lacking quota without running.
+func (q *Question) idleHolders(p *inspect.Placement) (idle []*inspect.Holder) {
 	for i := range p.Holders {
-		h := &p.Holders[i]
-		isLate := h.Since != nil && q.Inventory.Age(p.Context, h.Since.Time) > time.Minute
-		isIdle := isLate && (!h.Admitted || q.hasNoWorker(p.Context, h)) || q.stuckFinding(p.Context, h) != nil
-		if h.Amount != "" && isIdle {
-			return h
+		if h := &p.Holders[i]; q.isIdle(p.Context, h) {
+			idle = append(idle, h)
 		}
 	}
-	return nil
+	return idle
+}
+
+// isIdle reports whether a Job holds quota on a cluster without running: it waits for a worker or for its Pods, and
+// after a minute, something keeps it from running. A Job that was not read counts as running once it is admitted.
+func (q *Question) isIdle(context string, h *inspect.Holder) bool {
+	isLate := h.Since != nil && q.Inventory.Age(context, h.Since.Time) > time.Minute
+	return h.Amount != "" && (isLate && (!h.Admitted || q.hasNoWorker(context, h)) || q.stuckFinding(context, h) != nil)
 }
 
 // hasNoWorker reports whether Kueue has admitted a holder for MultiKueue without giving it to a
@@ -149,11 +155,9 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 	if p.Preempts {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}
-	if idle := q.idleHolder(p); idle != nil {
-		fixes = q.idleFixes(p.Context, idle)
-		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool {
-			return h.Admitted && !q.hasNoWorker(p.Context, &h) && q.stuckFinding(p.Context, &h) == nil
-		})
+	if idle := q.idleHolders(p); len(idle) > 0 {
+		fixes = q.idleFixes(p.Context, idle[0])
+		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted && !q.isIdle(p.Context, &h) })
 		if running < 0 {
 			return fixes
 		}

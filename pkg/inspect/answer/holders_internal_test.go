@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -44,6 +45,32 @@ func TestHolderWithoutReadyPods(t *testing.T) {
 		late := inspect.Finding{Code: podsMissing, Kind: "Job", Young: tt.isYoung, Jobs: []inspect.Ref{inspect.RefOf(job)}}
 		q := Question{Inventory: v, Trace: &inspect.Trace{}, Findings: []inspect.Finding{late}}
 		assert.Equal(t, q.holder(&p), tt.want, name)
+	}
+}
+
+// TestHoldersThatAllDoNotRun checks that the answer says of all Jobs that hold quota whether they run, and that its
+// fixes do not wait for one that does not.
+func TestHoldersThatAllDoNotRun(t *testing.T) {
+	now := time.Unix(10000, 0)
+	holder := func(name, amount string, isAdmitted bool) inspect.Holder {
+		return inspect.Holder{Kind: "Job", Namespace: "ml", Name: name, Resource: "cpu", Amount: amount, Admitted: isAdmitted, Since: &metav1.Time{Time: now.Add(-time.Hour)}}
+	}
+	for name, tt := range map[string]struct {
+		holders []inspect.Holder
+		want    string
+		waits   bool
+	}{
+		"all":       {[]inspect.Holder{holder("a", "4", false), holder("b", "3", false), holder("c", "2", false)}, "ml/a holds 4 without running; 2 others hold the rest without running.", false},
+		"two":       {[]inspect.Holder{holder("a", "4", false), holder("b", "3", false)}, "ml/a holds 4 without running; ml/b holds 3 without running.", false},
+		"the first": {[]inspect.Holder{holder("a", "4", false), holder("b", "3", true), holder("c", "2", true)}, "ml/a holds 4 without running; 2 others hold the rest.", true},
+		"the last":  {[]inspect.Holder{holder("a", "4", true), holder("b", "3", true), holder("c", "2", false)}, "ml/a holds 4; ml/c holds 2 without running; 1 other holds the rest.", true},
+	} {
+		p := *inspect.NewPlacement("w1")
+		p.Verdict, p.Reason, p.Holders = inspect.Waits, inspect.QuotaInUse, tt.holders
+		q := Question{Inventory: inspect.NewInventory(now, []*inspect.Facts{{Context: "w1"}}, nil), Trace: &inspect.Trace{}}
+		assert.Equal(t, q.holder(&p), tt.want, name)
+		fixes := q.holderFixes(&p)
+		assert.Equal(t, strings.HasPrefix(fixes[len(fixes)-1].Text, "wait for ml/"), tt.waits, name)
 	}
 }
 

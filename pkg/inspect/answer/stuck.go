@@ -66,6 +66,11 @@ type Holders struct {
 	Findings    []inspect.Finding
 }
 
+// add adds what was read about more Jobs.
+func (h *Holders) add(more Holders) {
+	h.Inventories, h.Findings = append(h.Inventories, more.Inventories...), append(h.Findings, more.Findings...)
+}
+
 // maxHolders limits the Jobs that UnreadHolders returns: the largest holders.
 const maxHolders = 3
 

@@ -32,7 +32,7 @@ func adviseAll(t *testing.T, dir string, options rules.Options, isNamed func(ins
 	}
 	queues, workloads := answer.Places(known, findings)
 	v := read.Read(t.Context(), o.fleet, read.Want{Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: o.addresses, Now: o.takenAt})
-	return answer.AdviseAll(v, findings, judgment, command.Reach{})
+	return answer.AdviseAll(v, findings, judgment, command.Reach{}, nil)
 }
 
 // TestSuppressedNever checks that a finding is suppressed by the code with which it is printed: Jobs that

@@ -102,7 +102,7 @@ func TestNeverBehind(t *testing.T) {
 	judgment := rules.Judge(known, rules.All(), rules.Options{})
 	queues, workloads := answer.Places(known, judgment.Findings)
 	v := read.Read(t.Context(), o.fleet, read.Want{Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: o.addresses, Now: o.takenAt})
-	findings := answer.AdviseAll(v, judgment.Findings, judgment, command.Reach{})
+	findings := answer.AdviseAll(v, judgment.Findings, judgment, command.Reach{}, nil)
 	codes := map[string]string{}
 	for i := range findings {
 		for _, r := range findings[i].Jobs {

@@ -69,7 +69,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	for i := range list.Items {
 		trace := &list.Items[i]
 		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
-		holders := t.ReadHolders(ctx, f, judged, trace)
+		holders := t.ReadHolders(ctx, f, answer.UnreadHolders(judged, trace))
 		q := answer.Question{
 			Inventory: inventory, Around: judged, Holders: holders, Pair: found.Pairs[i], Trace: trace,
 			Findings: slices.Concat(aboutHolders, holders.Findings), Reach: t.Reach,
@@ -110,10 +110,9 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 	return read.Read(ctx, f, read.Want{Jobs: t.Wanted.Around(), Evidence: true, Known: traced, Ahead: ahead, Addresses: t.Addresses, Now: t.Now})
 }
 
-// ReadHolders reads the Jobs of other namespaces and kinds that hold what a Job waits for, as far as the user
-// may. known has the other Jobs.
-func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, trace *inspect.Trace) (holders answer.Holders) {
-	for _, h := range answer.UnreadHolders(known, trace) {
+// ReadHolders reads Jobs of other namespaces and kinds that hold what a Job waits for, as far as the user may.
+func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, unread []inspect.Holder) (holders answer.Holders) {
+	for _, h := range unread {
 		wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace}
 		v := read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
 		judgment := rules.Judge(v, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
