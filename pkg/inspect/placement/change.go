@@ -63,19 +63,26 @@ func (s *site) suggest(result *assignment) {
 	}
 	short := result.shortages()
 	if len(short) == 0 {
+		if smaller := result.smaller(); len(smaller) > 0 {
+			s.requestLess(result.worst.demand, smaller)
+		}
 		return
 	}
-	demand := result.worst.demand
 	isOffered := !slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
 	if result.verdict == inspect.Never && isOffered {
-		c := s.changeJob("request at most %s, for ", atMost(demand, short))
-		c.Share = shareOf(short)
-		if c.Command = s.setParallelism(demand, short); c.Command == "" {
-			c = s.again(c)
-		}
-		s.change(c)
+		s.requestLess(result.worst.demand, short)
 	}
 	s.raise(short)
+}
+
+// requestLess adds the change with which a podset requests no more than its flavors have.
+func (s *site) requestLess(demand *podSetDemand, short []shortage) {
+	c := s.changeJob("request at most %s, for ", atMost(demand, short))
+	c.Share = shareOf(short)
+	if c.Command = s.setParallelism(demand, short); c.Command == "" {
+		c = s.again(c)
+	}
+	s.change(c)
 }
 
 // changeJob returns a change of the Job for the cluster. The text ends before the name of the cluster.
@@ -95,6 +102,9 @@ func (s *site) suit(t *try, result *assignment) {
 	if len(short) > 0 {
 		isClosed := slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
 		if isClosed || result.worst.suits && shareOf(short) >= shareOf(result.shortages()) {
+			return
+		}
+		if smaller := result.smaller(); len(smaller) > 0 && mostPods(t.demand, short) <= mostPods(t.demand, smaller) {
 			return
 		}
 		parts = append(parts, "request at most "+atMost(t.demand, short))

@@ -60,6 +60,26 @@ func (a *assignment) shortagesWith(t *try) (all []shortage, ok bool) {
 	return all, true
 }
 
+// smaller returns what a podset lacks in the flavor that takes most of its Pods as they are, if the flavor that
+// decides the verdict does not suit them. It returns nil if no flavor takes some of them.
+func (a *assignment) smaller() (best []shortage) {
+	if a.worst == nil || a.worst.suits || a.verdict != inspect.Never {
+		return nil
+	}
+	demand := a.worst.demand
+	for i := range a.tries {
+		t := &a.tries[i]
+		if t.demand != demand || !t.suits || !t.isKnown || !slices.Equal(t.resources, a.worst.resources) {
+			continue
+		}
+		short, ok := a.shortagesWith(t)
+		if ok && len(short) > 0 && mostPods(demand, short) > mostPods(demand, best) {
+			best = short
+		}
+	}
+	return best
+}
+
 // shortages returns what a flavor lacks: of its limits or, if they are enough, of what is free.
 func (t *try) shortages() (all []shortage) {
 	for _, r := range t.needs {
@@ -150,7 +170,7 @@ func shareOf(all []shortage) (most float64) {
 
 // mostPods returns with how many Pods a podset would fit within the limits, zero if with none.
 func mostPods(a *podSetDemand, short []shortage) int64 {
-	if a.count <= 1 {
+	if a.count <= 1 || len(short) == 0 {
 		return 0
 	}
 	most := a.count
