@@ -63,7 +63,8 @@ func (v *Inventory) Differences(origin *Job, m Mirror) []Difference {
 	return d.found
 }
 
-// lastChange returns the latest known change of a mirror's state.
+// lastChange returns the latest known change of a mirror's status. A change of its Pods is none until the
+// Job's controller writes it there: Pods date only a status without managedFields.
 func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
 	latest := mirror.CreationTimestamp
 	consider := func(t *metav1.Time) {
@@ -78,7 +79,7 @@ func (v *Inventory) lastChange(mirror *Job) *metav1.Time {
 	for i := range mirror.Conditions() {
 		consider(&mirror.Conditions()[i].LastTransitionTime)
 	}
-	if f := v.Facts(mirror.Context); f != nil {
+	if f := v.Facts(mirror.Context); f != nil && mirror.StatusWrittenAt == nil {
 		for _, p := range f.PodsOf(mirror) {
 			consider(&p.Changed)
 		}

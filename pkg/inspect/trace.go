@@ -76,6 +76,9 @@ type TraceMirror struct {
 	// InStep is whether the origin shows the state of the mirror, or has had only a few seconds to
 	// do so; false if the origin was not found.
 	InStep bool `json:"inStep"`
+	// Lag is whether the origin does not show the state of the mirror yet, because that changed only
+	// seconds ago.
+	Lag bool `json:"lag"`
 }
 
 // TraceList is several traces. Those of Jobs that exist lack hops, findings, fixes, placements,

@@ -107,7 +107,7 @@ func pairColumns(o TableOptions) []column[tracePair] {
 			if r.origin == nil {
 				return none
 			}
-			return r.ofMirror(func(m *inspect.TraceMirror) string { return yesOrNo(m.InStep) })
+			return r.ofMirror(inSync)
 		}},
 		{title: "AGE", dropRank: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
 		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
@@ -115,6 +115,14 @@ func pairColumns(o TableOptions) []column[tracePair] {
 		{title: "UID", wide: true, cell: origin(func(j *inspect.Job) string { return Safe(j.UID) })},
 		{title: "MIRROR-UID", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return Safe(m.UID) })},
 	}
+}
+
+// inSync returns whether the origin shows the state of a mirror.
+func inSync(m *inspect.TraceMirror) string {
+	if m.Lag {
+		return "lagging"
+	}
+	return yesOrNo(m.InStep)
 }
 
 func yesOrNo(is bool) string {

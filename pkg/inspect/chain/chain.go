@@ -133,7 +133,7 @@ func (b *builder) addMirror(depth, i int) {
 	case m.Relation == inspect.ByName:
 		h.Message = "mirror, by its name"
 	default:
-		b.compare(&h, m, b.trace.Mirrors[i].InStep)
+		b.compare(&h, m, &b.trace.Mirrors[i])
 	}
 	h.Message = withProgress(m.Job, "; ", h.Message)
 	b.add(depth, h)
@@ -147,25 +147,18 @@ func (b *builder) isMisplaced(m inspect.Mirror) bool {
 	return b.chosen != "" && b.inventory.IsElsewhere(b.inventory.Facts(b.pair.Origin.Context), b.chosen, m.Job.Context)
 }
 
-// compare adds to the step of a mirror whether it and its origin are in sync. inStep is whether the
-// origin shows its status.
-func (b *builder) compare(h *inspect.Hop, m inspect.Mirror, inStep bool) {
+// compare adds to the step of a mirror whether it and its origin are in sync.
+func (b *builder) compare(h *inspect.Hop, m inspect.Mirror, traced *inspect.TraceMirror) {
 	switch {
-	case inStep && isBehind(b.inventory, b.pair.Origin, m):
+	case traced.Lag:
 		h.Message = "mirror; the origin does not show its state yet"
-	case inStep && b.specDiffers(m):
+	case traced.InStep && b.specDiffers(m):
 		h.Health, h.Message = inspect.HealthBad, "mirror, status in sync; its spec differs"
-	case inStep:
+	case traced.InStep:
 		h.Message = "mirror, in sync"
 	default:
 		h.Message = "mirror; the origin does not show its state"
 	}
-}
-
-// isBehind reports whether the mirror's status changed so recently that the origin may still be
-// catching up.
-func isBehind(v *inspect.Inventory, origin *inspect.Job, m inspect.Mirror) bool {
-	return slices.ContainsFunc(v.Differences(origin, m), func(d inspect.Difference) bool { return d.IsStatus() && d.Lag })
 }
 
 // specDiffers reports whether a mirror differs from its origin in a field that it copies. Kueue suspends

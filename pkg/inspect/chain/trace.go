@@ -72,13 +72,14 @@ func brief(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
 		}
 	}
 	for _, m := range p.Mirrors {
-		inStep := p.Origin != nil && m.Current
-		if inStep {
-			inStep = !slices.ContainsFunc(v.Differences(p.Origin, m), func(d inspect.Difference) bool { return d.IsStatus() && !d.Lag })
+		mirror := inspect.TraceMirror{Job: *m.Job.DeepCopy(), Relation: m.Relation, Current: m.Current, InStep: p.Origin != nil && m.Current}
+		mirror.Mirrors = []inspect.Ref{}
+		for _, d := range v.Differences(p.Origin, m) {
+			if d.IsStatus() {
+				mirror.InStep, mirror.Lag = d.Lag, d.Lag
+			}
 		}
-		j := m.Job.DeepCopy()
-		j.Mirrors = []inspect.Ref{}
-		t.Mirrors = append(t.Mirrors, inspect.TraceMirror{Job: *j, Relation: m.Relation, Current: m.Current, InStep: inStep})
+		t.Mirrors = append(t.Mirrors, mirror)
 	}
 	return t
 }
