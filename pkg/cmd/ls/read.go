@@ -150,7 +150,7 @@ func (o *listOptions) briefs(ctx context.Context, f *fleet.Fleet, addresses []ku
 		withQuotas := read.Read(ctx, f, read.Want{
 			Capacity: true, Queues: queues, Workloads: workloads, Known: inventory, Addresses: addresses, Now: o.Clock.Now,
 		})
-		answer.Explain(withQuotas, pairs, judgment.All(answer.IsAboutHolder), judgment.About, briefs)
+		answer.Explain(withQuotas, pairs, judgment.All(answer.IsAboutOthers), judgment.About, briefs)
 	}
 	return briefs
 }

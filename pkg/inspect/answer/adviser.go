@@ -20,12 +20,12 @@ const maxAdvisedJobs = 20
 
 // adviser advises the Jobs of a fleet.
 type adviser struct {
-	inventory    *inspect.Inventory
-	around       *placement.Surroundings
-	judgment     Judgment
-	pairs        map[inspect.Ref]inspect.Pair
-	aboutHolders []inspect.Finding
-	reach        command.Reach
+	inventory   *inspect.Inventory
+	around      *placement.Surroundings
+	judgment    Judgment
+	pairs       map[inspect.Ref]inspect.Pair
+	aboutOthers []inspect.Finding
+	reach       command.Reach
 	// left is how many Jobs may still get their own advice.
 	left  int
 	asked []*Question
@@ -41,7 +41,7 @@ type adviser struct {
 // other namespaces and kinds that hold what a Job waits for.
 func AdviseAll(v *inspect.Inventory, findings []inspect.Finding, j Judgment, reach command.Reach, readHolders func([]inspect.Holder) Holders) []inspect.Finding {
 	a := adviser{
-		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutHolders: j.All(IsAboutHolder), reach: reach, left: maxAdvisedJobs,
+		inventory: v, around: placement.Around(v), judgment: j, pairs: pairsByOrigin(v), aboutOthers: j.All(IsAboutOthers), reach: reach, left: maxAdvisedJobs,
 		readHolders: readHolders, areRead: map[types.NamespacedName]bool{},
 	}
 	each := make([][]inspect.Finding, len(findings))
@@ -117,7 +117,7 @@ func (a *adviser) addHolders(q *Question) {
 	if len(unread) > 0 && a.readHolders != nil {
 		a.holders.add(a.readHolders(unread))
 	}
-	q.Holders, q.Findings = a.holders, slices.Concat(a.aboutHolders, a.holders.Findings)
+	q.Holders, q.Findings = a.holders, slices.Concat(a.aboutOthers, a.holders.Findings)
 }
 
 // keyOf returns the kind, the namespace and the name of a Job that holds quota.

@@ -43,11 +43,11 @@ func (q *Question) admitted(contexts []string) (a Answer, ok bool) {
 }
 
 // addBehind adds to the answer for a Job that waits for MultiKueue how many Jobs do, if MultiKueue is
-// behind.
+// behind. A Job whose own step is only seconds old is none of them.
 func (q *Question) addBehind(a *Answer) {
-	for i := range q.Trace.Findings {
-		f := &q.Trace.Findings[i]
-		if f.Code != behind || f.Context != q.Pair.Origin.Context || !q.isAboutPair(f) {
+	for _, f := range slices.Concat(q.Trace.Findings, q.Findings) {
+		isOfMultiKueue := f.Kind == "AdmissionCheck" || q.isAboutPair(&f)
+		if f.Code != behind || f.Context != q.Pair.Origin.Context || !isOfMultiKueue {
 			continue
 		}
 		n, verb := sets.New(f.Jobs...).Len(), "wait"

@@ -30,9 +30,10 @@ func isAboutWait(code string) bool {
 	}, code)
 }
 
-// IsAboutHolder reports whether a code may be about a Job that holds quota for nothing, or blocks a queue.
-func IsAboutHolder(code string) bool {
-	return IsOrphan(code) || neverMirrored(code) || code == podsMissing || isAboutWait(code)
+// IsAboutOthers reports whether a code may be about what other Jobs wait for: a Job that holds quota for nothing
+// or blocks a queue, or a controller that is behind.
+func IsAboutOthers(code string) bool {
+	return code == behind || IsOrphan(code) || neverMirrored(code) || code == podsMissing || isAboutWait(code)
 }
 
 // podsMissing is the code of Pods that do not start or cannot be created.

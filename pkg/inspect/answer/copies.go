@@ -29,6 +29,9 @@ func (q *Question) uncopied(manager *inspect.Facts, w *kueue.Workload, fits []in
 		State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Fixes: q.copyFixes(fits),
 		Message: fmt.Sprintf("Fits on %s now, but MultiKueue has not copied its Workload there.", list(names)),
 	}
+	if len(a.Fixes) == 0 {
+		q.addBehind(&a)
+	}
 	nominated := inspect.NominatedAt(w)
 	if len(a.Fixes) > 0 || nominated.IsZero() || q.Inventory.Age(manager.Context, nominated) < copyTime {
 		return a, true

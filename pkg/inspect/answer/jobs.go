@@ -127,9 +127,9 @@ func isInQueue(r inspect.JobReason) bool {
 }
 
 // Explain replaces the answers for pairs of a list by those of trace. v has
-// the quotas of the workers, aboutHolders are findings about Jobs that hold quota for nothing, and about
+// the quotas of the workers, aboutOthers are the findings that IsAboutOthers selects, and about
 // returns the findings about a Job. briefs is changed in place.
-func Explain(v *inspect.Inventory, pairs []inspect.Pair, aboutHolders []inspect.Finding, about func(*inspect.Trace) []inspect.Finding, briefs map[*inspect.Job]Brief) {
+func Explain(v *inspect.Inventory, pairs []inspect.Pair, aboutOthers []inspect.Finding, about func(*inspect.Trace) []inspect.Finding, briefs map[*inspect.Job]Brief) {
 	known := map[inspect.Ref]inspect.Pair{}
 	for _, p := range slices.Concat(v.Pairs.Pairs, queuedAlone(v)) {
 		known[inspect.RefOf(p.Origin)] = p
@@ -143,7 +143,7 @@ func Explain(v *inspect.Inventory, pairs []inspect.Pair, aboutHolders []inspect.
 		t := chain.Follow(v, p)
 		t.Placements = around.Judge(p, nil)
 		t.Findings = about(t)
-		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutHolders}
+		q := Question{Inventory: v, Pair: p, Trace: t, Findings: aboutOthers}
 		if a := q.Answer(); a.Message != "" {
 			briefs[listed.Origin] = Brief{Reason: a.Reason, Message: a.Message, Cost: a.Cost, Unchecked: a.Unchecked}
 		}

@@ -59,7 +59,9 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	target := q.Inventory.ContextOf(manager, cluster)
 	missing := q.Inventory.UnreadWorker(manager, cluster)
 	if missing == nil {
-		return Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
+		a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNoMirror, Message: fmt.Sprintf("MultiKueue chose %s, which has no mirror yet.", target)}
+		q.addBehind(&a)
+		return a
 	}
 	a := q.byCopiedStatus(cluster)
 	var why string

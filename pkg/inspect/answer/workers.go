@@ -104,13 +104,21 @@ func (q *Question) namesakeOn(f *inspect.Facts) *inspect.Job {
 }
 
 // noWorker describes why no worker admits a Job, given the workers for each
-// cause.
+// cause. A worker that lacks the Workload was not asked yet.
 func noWorker(reasons []string, workers map[string][]string, unread []string) string {
-	parts := make([]string, len(reasons))
-	for i, why := range reasons {
-		parts[i] = strings.Join(workers[why], ", ") + ": " + why
+	var parts, sentences []string
+	for _, why := range reasons {
+		if why != noCopy {
+			parts = append(parts, strings.Join(workers[why], ", ")+": "+why)
+		}
 	}
-	text := "No worker admits it. " + strings.Join(parts, "; ") + "."
+	if len(parts) > 0 {
+		sentences = append(sentences, "No worker admits it.", strings.Join(parts, "; ")+".")
+	}
+	if lacking := workers[noCopy]; len(lacking) > 0 {
+		sentences = append(sentences, fmt.Sprintf("MultiKueue has not copied the Workload to %s yet.", list(lacking)))
+	}
+	text := strings.Join(sentences, " ")
 	if len(unread) > 0 {
 		text += " Not read: " + list(unread) + "."
 	}

@@ -26,7 +26,7 @@ func answersOf(t *testing.T, v *inspect.Inventory, grace time.Duration) []*inspe
 		trace := chain.Trace(v, p)
 		trace.Placements = append(trace.Placements, placement.Around(v).Judge(p, nil)...)
 		trace.Findings = judgment.About(trace)
-		q := answer.Question{Inventory: v, Pair: p, Trace: trace, Findings: judgment.All(answer.IsAboutHolder)}
+		q := answer.Question{Inventory: v, Pair: p, Trace: trace, Findings: judgment.All(answer.IsAboutOthers)}
 		answer.Fill(q)
 		trace.Findings = q.Advise(trace.Findings, judgment)
 		trace.Findings = slices.DeleteFunc(trace.Findings, func(f inspect.Finding) bool {

@@ -121,3 +121,29 @@ func TestBehindCountsMirrorsWithTheirJob(t *testing.T) {
 	assert.Equal(t, len(messages), 1)
 	assert.Assert(t, strings.HasPrefix(messages[0], "AdmissionCheck multikueue: 1 Job waits "), messages[0])
 }
+
+// TestAnswersBehind: each Job that waits for a MultiKueue that is behind has the fix for that, also if its own step is
+// only seconds old. No answer says that workers refuse a Job that MultiKueue has not offered to them.
+func TestAnswersBehind(t *testing.T) {
+	for base, jobs := range map[string]map[string]string{
+		"burst-1": {
+			"b-24":  "waiting. MultiKueue has not copied the Workload to kwok-w1 and kwok-w2 yet. MultiKueue is behind: 52 Jobs wait for it.",
+			"b-100": "waiting. Quota is reserved on kwok-mgr; Kueue has offered it to no worker yet. MultiKueue is behind: 52 Jobs wait for it.",
+		},
+		"burst-3": {
+			"b-13": "waiting. MultiKueue chose kwok-w1, which has no mirror yet. MultiKueue is behind: 47 Jobs wait for it.",
+			"b-14": "waiting. Admitted on kwok-w1 and kwok-w2 for 35s; MultiKueue has created no mirror yet. MultiKueue is behind: 47 Jobs wait for it.",
+		},
+	} {
+		found := 0
+		for _, trace := range answersOf(t, testCase{base: base}.make(t), 0) {
+			if trace.Origin == nil || jobs[trace.Origin.Name] == "" {
+				continue
+			}
+			found++
+			assert.Equal(t, trace.Summary, jobs[trace.Origin.Name])
+			assert.Assert(t, len(trace.Fixes) > 0 && strings.HasPrefix(trace.Fixes[0].Text, "wait; if it stays behind"), "%s: %v", trace.Origin.Name, trace.Fixes)
+		}
+		assert.Equal(t, found, len(jobs))
+	}
+}

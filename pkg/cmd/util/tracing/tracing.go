@@ -65,14 +65,14 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	judged := t.withOthers(ctx, f, inventory, list.Items, &ahead)
 	judgment := t.Confirmer.Keep(t.Now(), rules.Judge(judged, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach}))
 	list.Errors = append(append(inventory.Errors(), unreadOthers(judged)...), UnreadQuotas(inventory, list.Items, isAny)...)
-	aboutHolders := judgment.All(answer.IsAboutHolder)
+	aboutOthers := judgment.All(answer.IsAboutOthers)
 	for i := range list.Items {
 		trace := &list.Items[i]
 		trace.Findings, trace.Errors = judgment.About(trace), list.Errors
 		holders := t.ReadHolders(ctx, f, answer.UnreadHolders(judged, trace))
 		q := answer.Question{
 			Inventory: inventory, Around: judged, Holders: holders, Pair: found.Pairs[i], Trace: trace,
-			Findings: slices.Concat(aboutHolders, holders.Findings), Reach: t.Reach,
+			Findings: slices.Concat(aboutOthers, holders.Findings), Reach: t.Reach,
 		}
 		answer.Fill(q)
 		trace.Findings = q.Advise(trace.Findings, judgment)
@@ -117,7 +117,7 @@ func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, unread []inspe
 		v := read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
 		judgment := rules.Judge(v, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
 		holders.Inventories = append(holders.Inventories, v)
-		holders.Findings = append(holders.Findings, judgment.All(answer.IsAboutHolder)...)
+		holders.Findings = append(holders.Findings, judgment.All(answer.IsAboutOthers)...)
 	}
 	return holders
 }
