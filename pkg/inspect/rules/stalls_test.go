@@ -238,7 +238,9 @@ func TestFindingsOfRecordings(t *testing.T) {
 		},
 		{
 			recording: editedOrigin, code: "JM125", name: "train", severity: inspect.Error,
-			message: []string{"4 Pods", "now has 1"}, remedy: []string{"set parallelism to 4 again", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
+			message: []string{
+				"its parallelism on kwok-mgr was changed to 1, but it was admitted with 4 Pods: Kueue ignores the change while kwok-w1 runs it, and does not copy its status",
+			}, remedy: []string{"set parallelism to 4 again, and Kueue copies the status again", `{"spec":{"parallelism":4}}`}, evidence: []string{"kwok-w1: spec.parallelism"},
 		},
 		{
 			recording: lateJob, code: "JM012", name: "late", severity: inspect.Error,

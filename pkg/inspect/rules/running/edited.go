@@ -64,12 +64,12 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 	j := s.Job()
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("it was admitted with %d Pods, but now has %d: Kueue cannot follow while a worker runs it", was, is),
+		Message: editText(s, was, is),
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
 			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), countText(j.Parallelism), countText(j.Completions)),
 		},
-		Remedy: command.Say("set parallelism to %d again (Kueue then copies the status, even if spec.suspend stays true): %s; or to change the size, %s",
+		Remedy: command.Say("set parallelism to %d again, and Kueue copies the status again: %s; or to change the size, %s",
 			was, advice.SetField(j, []string{"spec", "parallelism"}, was), advice.CreateAgain(j)),
 	}
 	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
@@ -81,6 +81,27 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 		}
 	}
 	return sighting
+}
+
+// editText says what was changed on the origin, what Kueue does about it, and whether Kueue still copies the status: it
+// does not while the origin is suspended and its mirror runs (kueue: pkg/controller/jobs/job, determineStatusUpdate).
+func editText(s view.Submission, was, is int32) string {
+	j, field, worker := s.Job(), "parallelism", "a worker"
+	if j.Parallelism != nil && *j.Parallelism != is {
+		field = "completions"
+	}
+	text := fmt.Sprintf("its %s on %s was changed to %d, but it was admitted with %s: Kueue ignores the change", field, j.Context, is, inspect.Count(int(was), "Pod"))
+	isCopied := true
+	for _, m := range s.Pair.Mirrors {
+		if isLiveMirror(m) {
+			worker, isCopied = m.Job.Context, !j.Suspended || m.Job.Suspended
+		}
+	}
+	text += " while " + worker + " runs it"
+	if !isCopied {
+		text += ", and does not copy its status"
+	}
+	return text
 }
 
 // reportReselected reports a waiting Job whose Workload has another node selector. Kueue compares the
