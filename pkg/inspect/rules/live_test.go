@@ -204,3 +204,20 @@ func TestNominatedNowhere(t *testing.T) {
 		}
 	}
 }
+
+// TestActiveCountHasTwoFixes: if the status of an origin counts Pods that are gone, the second fix needs no right to
+// write a status, which the roles edit and admin lack. The catalogue has both.
+func TestActiveCountHasTwoFixes(t *testing.T) {
+	for code, at := range map[string][2]string{
+		"JM036": {"many-edits-one-timed-out", "a02-par"},
+		"JM046": {"mirror-without-multikueue-label", "a16-ns"},
+		"JM129": {"many-edits-one-timed-out", "a18-wlm"},
+	} {
+		f := foundOnce(t, at[0], code, at[1])
+		assert.Equal(t, len(f.Fixes), 2, "%s: %s", code, f.Remedy)
+		assert.Assert(t, strings.HasPrefix(f.Fixes[0].Text, "set status.active of the origin to 0"), "%s: %s", code, f.Remedy)
+		assert.Assert(t, strings.HasPrefix(f.Fixes[1].Text, "delete the Job") && strings.HasSuffix(f.Remedy, "and create the Job again"), "%s: %s", code, f.Remedy)
+		rule, _ := rules.ByCode(code)
+		assert.Assert(t, strings.Contains(rule.Remedy, "status.active") && strings.Contains(rule.Remedy, "again"), "%s: %s", code, rule.Remedy)
+	}
+}

@@ -156,9 +156,15 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 			are = "is"
 		}
 		sighting.Message += fmt.Sprintf(": status.active counts %s that %s gone", inspect.Count(int(j.Active), "Pod"), are)
-		sighting.Remedy = command.Say("set status.active of the origin to 0: %s; or %s", setNoneActive(j), advice.CreateAgain(j))
+		sighting.Remedy = clearActive(j, "")
 	}
 	return sighting
+}
+
+// clearActive returns how to release an origin whose status counts Pods that are gone. purpose ends the sentence. The
+// roles edit and admin of Kubernetes do not allow to write a status, so the alternative is for users of a namespace.
+func clearActive(j *inspect.Job, purpose string) command.Prose {
+	return command.Say("set status.active of the origin to 0%s: %s; or %s", purpose, setNoneActive(j), advice.CreateAgain(j))
 }
 
 // setNoneActive returns the command that sets the status of an origin to no

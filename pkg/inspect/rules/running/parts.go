@@ -64,7 +64,7 @@ func reportOutdatedCount(v *view.View, j *inspect.Job) {
 		Object: view.Of(j), Jobs: []*inspect.Job{j}, Cause: "no Workload, and active " + j.Context + " " + j.Kind,
 		Message:  fmt.Sprintf("its Workload on %s is gone, and Kueue creates none while its status counts %s as active", j.Context, inspect.Count(int(j.Active), "Pod")),
 		Evidence: []string{fmt.Sprintf("%s: no Workload has the UID %s", j.Context, j.UID), quote.State(j), fmt.Sprintf("no mirror of %s runs", view.Of(j).String())},
-		Remedy:   command.Say("set status.active of the origin to 0, so that the %s starts from scratch: %s", j.Kind, setNoneActive(j)),
+		Remedy:   clearActive(j, ", so that the "+j.Kind+" starts from scratch"),
 	})
 }
 

@@ -62,7 +62,7 @@ func describeStep(v *view.View, s view.Submission, next step) view.Sighting {
 		sighting.Cause, sighting.Awaits = "", nil
 		sighting.Message = fmt.Sprintf("Kueue on %s keeps its deleted Workload: the status of the origin counts %s as active that are gone", j.Context, inspect.Count(int(j.Active), "Pod"))
 		sighting.Evidence = append(sighting.Evidence, quote.State(j), fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
-		sighting.Remedy = command.Say("set status.active of the origin to 0: %s", setNoneActive(j))
+		sighting.Remedy = clearActive(j, "")
 	}
 	switch integration := j.Row().Integration; {
 	case next.duty != liveness.DutyResume:

@@ -183,7 +183,7 @@ func nameEditors(managers []string) string {
 func unblock(v *view.View, s view.Submission, c view.Copy) command.Prose {
 	switch {
 	case s.IsEvicted() && s.Workload.Is(kueue.QuotaReserved) && s.Job().Active > 0 && !hasPodsLeft(v, s):
-		return command.Say("set status.active of the origin to 0, so that Kueue releases the quota and offers the %s again: %s", s.Job().Kind, setNoneActive(s.Job()))
+		return clearActive(s.Job(), ", so that Kueue releases the quota and offers the "+s.Job().Kind+" again")
 	case s.WaitsForWorkers():
 		return command.Say("delete what is left of the mirror, so that MultiKueue offers the %s again: %s", s.Job().Kind, deleteLeftMirror(s, c))
 	}
