@@ -4,8 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -142,7 +146,7 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.Cl
 		own.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue would admit it without MultiKueue, and no controller would run it", queue.Name, strings.Join(covered, ", "))
 		own.Changes = nil
 		if isNew {
-			own.Changes = []inspect.PlacementChange{{Message: "request " + strings.Join(covered, " or ")}}
+			own.Changes = []inspect.PlacementChange{{Message: requestAny(covered)}}
 		}
 	}
 }
@@ -152,34 +156,85 @@ func startsWithoutFlavor(own *inspect.Placement, r *Request) bool {
 	return own.Reason == inspect.HasRoom && len(own.Flavors) == 0 && slices.ContainsFunc(r.PodSets, func(s kueue.PodTemplate) bool { return s.Count > 0 })
 }
 
-// suggestQueue adds the LocalQueue that a request should name, if it names
-// none that works: one whose name is like it or, without such a name, the one
-// with the best verdict.
+// suggestQueue adds the LocalQueue that a request should name, if it names none that works: one whose name is like
+// it or, without such a name, the one with the best verdict. If the request would run in none of them only because
+// it requests nothing that they cover, the change includes that. It suggests a queue only if the request would
+// still be submitted to this cluster: a queue that managers have, too, is theirs.
 func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	if own.Reason != inspect.QueueMissing && own.Reason != inspect.NoQueueLabel && own.Reason != inspect.NotDispatched {
 		return
 	}
-	var names []string
-	verdicts := map[string]inspect.Verdict{}
+	works, covers := map[string]inspect.Verdict{}, map[string][]string{}
 	for _, q := range slices.Concat(manager.Kueue.Capacity.LocalQueues, manager.Kueue.LocalQueues) {
-		if q.Namespace != r.Namespace || q.Name == r.Queue || verdicts[q.Name] != "" {
-			continue
-		}
 		other := *r
 		other.Queue = q.Name
-		if verdicts[q.Name] = Overall(a.through(manager, other.defaulted(manager, false), nil, false)); verdicts[q.Name] != inspect.Never {
-			names = append(names, q.Name)
+		if q.Namespace != r.Namespace || q.Name == r.Queue || !slices.Contains(Entries(a.inventory, &other), manager) {
+			continue
 		}
+		verdict, reason := a.tried(manager, &other)
+		switch {
+		case verdict != inspect.Never:
+			works[q.Name] = verdict
+		case reason == inspect.NothingRequested:
+			if resources := a.helpful(manager, &other); len(resources) > 0 {
+				covers[q.Name] = resources
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(works), func(a, b string) int {
+		return cmp.Or(rank(works[a])-rank(works[b]), cmp.Compare(a, b))
+	})
+	and := ""
+	if len(names) == 0 {
+		names = slices.Sorted(maps.Keys(covers))
 	}
 	if len(names) == 0 {
 		return
 	}
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(rank(verdicts[a])-rank(verdicts[b]), cmp.Compare(a, b))
-	})
 	name := cmp.Or(delegation.NearestName(r.Queue, names), names[0])
-	own.Changes = append([]inspect.PlacementChange{{Message: fmt.Sprintf("use LocalQueue %s: %s", name, r.setQueue(name))}}, own.Changes...)
+	if resources := covers[name]; len(resources) > 0 {
+		and = ", and " + requestAny(resources)
+	}
+	own.Changes = append([]inspect.PlacementChange{{Message: fmt.Sprintf("use LocalQueue %s: %s%s", name, r.setQueue(name), and)}}, own.Changes...)
 }
+
+// tried returns the verdict for a request that is submitted to a cluster, and the reason of the cluster itself.
+func (a *Surroundings) tried(manager *inspect.Facts, r *Request) (inspect.Verdict, inspect.PlacementReason) {
+	all := a.through(manager, r.defaulted(manager, false), nil, false)
+	return Overall(all), all[0].Reason
+}
+
+// helpful returns the resources that the queue of a request covers, one of which lets the request run if its Pods
+// request it, too.
+func (a *Surroundings) helpful(manager *inspect.Facts, r *Request) (resources []string) {
+	for _, name := range queueOf(manager, r).Covered() {
+		if verdict, _ := a.tried(manager, r.requesting(corev1.ResourceName(name))); verdict != inspect.Never {
+			resources = append(resources, name)
+		}
+	}
+	return resources
+}
+
+// requesting returns the request with Pods whose first container also requests one of a resource.
+func (r *Request) requesting(name corev1.ResourceName) *Request {
+	with := *r
+	with.PodSets = slices.Clone(r.PodSets)
+	for i := range with.PodSets {
+		template := with.PodSets[i].Template.DeepCopy()
+		if len(template.Spec.Containers) > 0 {
+			requests := &template.Spec.Containers[0].Resources.Requests
+			if *requests == nil {
+				*requests = corev1.ResourceList{}
+			}
+			(*requests)[name] = resource.MustParse("1")
+		}
+		with.PodSets[i].Template = *template
+	}
+	return &with
+}
+
+// requestAny says to request one of some resources.
+func requestAny(resources []string) string { return "request " + strings.Join(resources, " or ") }
 
 // setQueue returns how to give a request that is not submitted another queue.
 func (r *Request) setQueue(name string) string {

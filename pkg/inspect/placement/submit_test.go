@@ -55,6 +55,7 @@ flavors: [{metadata: {name: f}}]
 		"nothing requested":           {"gpu", "{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}", multiKueue, placement.Class{}, inspect.Never, inspect.NothingRequested, "request cpu"},
 		"nothing requested, defaults": {"gpu", "{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}", builtIn, placement.Class{}, inspect.Never, inspect.NothingRequested, "request cpu"},
 		"nothing requested, here":     {"own", "{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}", builtIn, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
+		"no label, nothing requested": {"", "{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}", multiKueue, placement.Class{}, inspect.Never, inspect.NoQueueLabel, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu, and request cpu"},
 		"no completions":              {"gpu", "{spec: {parallelism: 0, completions: 0}}", multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,6 +157,37 @@ func TestSubmitWithoutQueue(t *testing.T) {
 	}
 	assert.DeepEqual(t, verdicts, map[string]inspect.Verdict{"with": inspect.Fits, "without": inspect.Unknown, "bare": inspect.Unknown})
 	assert.DeepEqual(t, reasons, map[string]inspect.PlacementReason{"with": inspect.HasRoom, "without": inspect.NoQueueLabel, "bare": inspect.NoQueueLabel})
+}
+
+// TestSuggestedQueueOfManager checks that a queue which a manager and its worker have is suggested for the manager
+// only: there, the Job would be submitted. It would run only with a request that the queue covers.
+func TestSuggestedQueueOfManager(t *testing.T) {
+	hub := managerOfParis(t)
+	w := parse[world](t, simple("4"))
+	worker := w.facts()
+	worker.Context = "paris"
+	for job, want := range map[string]string{
+		pods("1", "cpu: 1"): "use LocalQueue q: set label kueue.x-k8s.io/queue-name=q",
+		pods("9", "cpu: 1"): "",
+		"{spec: {parallelism: 1, template: {spec: {containers: [{name: a}]}}}}": "use LocalQueue q: set label kueue.x-k8s.io/queue-name=q, and request cpu",
+	} {
+		j := parse[batchv1.Job](t, job)
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "")
+		r.Owner = delegation.BuiltIn
+		for _, p := range placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub, worker}, nil), &r) {
+			assert.Equal(t, p.Reason, inspect.NoQueueLabel)
+			change := ""
+			for _, c := range p.Changes {
+				change = c.Message
+			}
+			if p.Context == "hub" {
+				assert.Equal(t, change, want)
+			} else {
+				assert.Equal(t, change, "")
+			}
+		}
+	}
 }
 
 // TestBest checks that a manager that holds a Job back does not hide another one that takes it.
