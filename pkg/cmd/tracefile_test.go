@@ -98,6 +98,8 @@ func TestTraceOfFileOutput(t *testing.T) {
 	out, _, code := run(t, "trace", "-f", plain, "--from", quotaFleet)
 	assert.Equal(t, code, util.ExitPartial)
 	assert.Assert(t, strings.Contains(out, "No queue label: Kueue ignores it"), out)
+	assert.Assert(t, strings.Contains(out, "\nnot checked: nodes on "), out)
+	assert.Assert(t, strings.Contains(out, "\nFix: use LocalQueue q: set label kueue.x-k8s.io/queue-name=q, and request cpu\n"), out)
 	mine := filepath.Join(t.TempDir(), "mine.yaml")
 	assert.NilError(t, os.WriteFile(mine, []byte("{apiVersion: batch/v1, kind: Job, metadata: {name: mine}, spec: {managedBy: jobmanagedby.github.io/dispatch, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"), 0o600))
 	out, _, _ = run(t, "trace", "-f", mine, "--from", quotaFleet)

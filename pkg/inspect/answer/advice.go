@@ -243,7 +243,10 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 		return Answer{Reason: inspect.ReasonUnschedulable, Message: "Would wait for a node. " + reasonsByCluster(unknown, func(*inspect.Placement) bool { return true }), Fixes: q.fixesFor(unknown)}
 	}
 	if isIgnored(candidates) {
-		return Answer{Reason: inspect.ReasonNoQueueLabel, Message: "No queue label: Kueue ignores it, and its controller starts it at once on the cluster that you submit it to. The nodes were not checked.", Fixes: q.fixesFor(candidates)}
+		return Answer{
+			Reason: inspect.ReasonNoQueueLabel, Message: "No queue label: Kueue ignores it, and its controller starts it at once on the cluster that you submit it to.",
+			Fixes: q.fixesFor(candidates), Unchecked: q.uncheckedNodes(candidates),
+		}
 	}
 	return Answer{
 		Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }),

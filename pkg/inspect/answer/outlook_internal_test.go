@@ -5,6 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -49,4 +50,24 @@ func TestOutlookOfPodsAtOnce(t *testing.T) {
 	trace.Placements = []inspect.Placement{*p}
 	Unsubmitted(trace, Holders{})
 	assert.Equal(t, trace.Message, "Fits on w1 now. On w1, it starts with fewer Pods: at least 1 of 10.")
+}
+
+// TestOutlookWithoutQueue checks that it is unknown whether a Job without a queue label would run, where its Pods
+// were not compared with nodes. The command dispatch compares them.
+func TestOutlookWithoutQueue(t *testing.T) {
+	place := func(context string, nodes inspect.State) inspect.Placement {
+		p := inspect.NewPlacement(context)
+		p.Reason, p.Conditions = inspect.NoQueueLabel, []inspect.PlacementCondition{{Name: inspect.ConditionPods, State: nodes}}
+		return *p
+	}
+	for owner, want := range map[delegation.Owner][]inspect.Unchecked{
+		delegation.BuiltIn:  {{What: "nodes", Contexts: []string{"w2", "w3"}, Reason: "unknown whether they take its Pods"}},
+		delegation.Dispatch: {},
+	} {
+		trace := inspect.UnsubmittedTrace(delegation.Job().GroupVersionKind(), "ml", "train", owner)
+		trace.Placements = []inspect.Placement{place("w1", inspect.Yes), place("w2", inspect.NotAsked), place("w3", inspect.NotKnown), place("w4", inspect.No)}
+		Unsubmitted(trace, Holders{})
+		assert.Equal(t, trace.Reason, inspect.ReasonNoQueueLabel)
+		assert.DeepEqual(t, trace.Unchecked, want)
+	}
 }

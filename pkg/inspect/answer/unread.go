@@ -209,6 +209,25 @@ func isUndecided(p inspect.Placement) bool {
 	return p.Verdict == inspect.Unknown && p.Reason != inspect.NoQueueLabel && p.Reason != inspect.NoNode
 }
 
+// uncheckedNodes returns the clusters where only the nodes decide whether a Job that Kueue ignores would run, and
+// were not compared with its Pods. The command dispatch compares those of the cluster that its user chooses.
+func (q *Question) uncheckedNodes(all []inspect.Placement) []inspect.Unchecked {
+	if o := q.Trace.Origin; o != nil && o.ManagedBy == delegation.Dispatch {
+		return nil
+	}
+	nodes := inspect.Unchecked{What: "nodes", Reason: "unknown whether they take its Pods"}
+	for i := range all {
+		p := &all[i]
+		if state := p.Condition(inspect.ConditionPods).State; p.Reason == inspect.NoQueueLabel && (state == inspect.NotAsked || state == inspect.NotKnown) {
+			nodes.Contexts = append(nodes.Contexts, p.Context)
+		}
+	}
+	if len(nodes.Contexts) == 0 {
+		return nil
+	}
+	return []inspect.Unchecked{nodes}
+}
+
 // unreadOf returns the clusters of placements that were not read.
 func unreadOf(all []inspect.Placement) []inspect.Unchecked { return uncheckedOn(all, isUnread) }
 
