@@ -124,7 +124,7 @@ func rightsPage() []byte {
 
 # Give people rights
 
-For ` + "`ls`" + ` and ` + "`trace NAME`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`trace -f`, `check`" + ` and
+For ` + "`ls`" + ` and ` + "`trace NAME`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`trace`" + ` without a name, ` + "`trace -f`, `check`" + ` and
 ` + "`queues`" + ` also need [look-secrets](#look-secrets). Without it, they say what they did not check, and exit with 4.
 ` + "`queues -n`" + ` needs it only with ` + "`--pending`" + `, for Jobs that wait for a worker. This page lists the
 rights that each command needs. The directory [rbac](../rbac) has a role for each task. Without a right marked as needed,

@@ -71,6 +71,23 @@ func TestUnreadWorkers(t *testing.T) {
 	}
 }
 
+// TestTracesOfUnreadWorkers: a list of pairs names the workers that were not read, with and without --orphans, and
+// shows as unknown what only they know.
+func TestTracesOfUnreadWorkers(t *testing.T) {
+	skipIfShort(t)
+	const fleet = "../../examples/fleet"
+	for _, args := range []string{"-A", "-A --orphans", "-n ml"} {
+		out, errOut, code := run(t, append(strings.Fields("trace --contexts management,worker-1 --from "+fleet), strings.Fields(args)...)...)
+		assert.Equal(t, code, util.ExitPartial, errOut)
+		assert.Assert(t, strings.HasSuffix(out, "not checked: worker tokyo on worker-2 (not selected)\n"), out)
+	}
+	var list inspect.TraceList
+	decode(t, &list, "trace", "-n", "ml", "--contexts", "management", "--from", fleet, "-o", "json")
+	assert.Equal(t, len(list.Unchecked), 2)
+	out, _, _ := run(t, "trace", "-n", "ml", "--contexts", "management", "--from", fleet)
+	assert.Assert(t, strings.Contains(out, " train  Running    worker-1  ?              ?         ?        16s\n"), out)
+}
+
 // TestMirrorElsewhere: trace says that MultiKueue gave a Job to a worker that was not read, although a mirror
 // runs on another one.
 func TestMirrorElsewhere(t *testing.T) {

@@ -13,12 +13,13 @@ type Relation string
 
 const (
 	// ByMultiKueue means that the mirror has MultiKueue's label, and the origin's kind, namespace
-	// and name.
+	// and name. Its Workload's name shows whether it is the mirror of this origin or of an older one
+	// of the same name; without that, its age does.
 	ByMultiKueue Relation = "multikueue"
 	// ByDispatch means that the mirror has dispatch's label with the origin's UID.
 	ByDispatch Relation = "dispatch"
-	// ByWorkload means that the mirror has the origin's kind, namespace and name, and runs under
-	// the origin's Workload, but has lost MultiKueue's label.
+	// ByWorkload means that the mirror has the origin's kind, namespace and name, and the name of the
+	// origin's Workload, which has a hash of the origin's UID, but has lost MultiKueue's label.
 	ByWorkload Relation = "workload"
 	// ByName means that the mirror has the origin's kind, namespace and name, and no mark of any
 	// origin.

@@ -93,6 +93,21 @@ func TestKindColumnForSeveralKinds(t *testing.T) {
 	}
 }
 
+// TestOlderMirror checks that the table of pairs shows by itself that a mirror is not that of the origin in its row,
+// and what is unknown of mirrors that were not read.
+func TestOlderMirror(t *testing.T) {
+	list := severalTraces()
+	list.Items = append(list.Items, list.Items[0])
+	list.Items[0].Mirrors = []inspect.TraceMirror{list.Items[0].Mirrors[0]}
+	list.Items[0].Mirrors[0].Current, list.Items[0].Mirrors[0].InStep = false, false
+	read, unread, none := *list.Items[1].Origin, *list.Items[1].Origin, *list.Items[1].Origin
+	read.Mirrors, unread.Mirrors, none.Mirrors = []inspect.Ref{{Context: "w"}}, nil, []inspect.Ref{}
+	list.Items = append(list.Items, inspect.Trace{Origin: &read}, inspect.Trace{Origin: &unread}, inspect.Trace{Origin: &none})
+	out := &bytes.Buffer{}
+	assert.NilError(t, printers.Traces(out, list, printers.TableOptions{Now: now}))
+	golden.Assert(t, out.String(), "traces-older.txt")
+}
+
 // TestColumnsAreDroppedOnlyIfThatHelps: columns are left out only if that helps.
 func TestColumnsAreDroppedOnlyIfThatHelps(t *testing.T) {
 	o := printers.TableOptions{Kinds: true, Contexts: true, Namespaces: true}

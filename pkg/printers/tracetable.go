@@ -2,6 +2,7 @@ package printers
 
 import (
 	"io"
+	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -16,13 +17,13 @@ func Traces(w io.Writer, list *inspect.TraceList, o TableOptions) error {
 	}
 	if o.Markdown {
 		d := &document{}
-		if err := addTable(d, pairColumns(o), rows, o.forMarkdown()); err != nil {
+		if err := addTable(d, pairColumns(o, rows), rows, o.forMarkdown()); err != nil {
 			return err
 		}
 		d.addUnchecked(list.Unchecked)
 		return d.write(w)
 	}
-	t := newTable(dimmed(pairColumns(o), p), rows, o)
+	t := newTable(dimmed(pairColumns(o, rows), p), rows, o)
 	lines, err := t.styledRows(o, p.bold)
 	if err != nil {
 		return err
@@ -73,16 +74,25 @@ func (r tracePair) ofOrigin(text func(*inspect.Job) string) string {
 	return text(r.origin)
 }
 
+// ofMirror returns the text for the mirror. Without one, it is unknown unless the origin certainly has none.
 func (r tracePair) ofMirror(text func(*inspect.TraceMirror) string) string {
-	if r.mirror == nil {
+	switch {
+	case r.mirror != nil:
+		return text(r.mirror)
+	case mirror(r.origin) == none:
 		return none
 	}
-	return text(r.mirror)
+	return unknown
 }
 
-// pairColumns returns all columns of the table of pairs.
-func pairColumns(o TableOptions) []column[tracePair] {
+// isOlder reports whether the mirror is that of an older origin of the same name.
+func (r tracePair) isOlder() bool { return r.origin != nil && r.mirror != nil && !r.mirror.Current }
+
+// pairColumns returns all columns of the table of pairs. CURRENT appears if a mirror is not that of the origin in
+// its row.
+func pairColumns(o TableOptions, rows []tracePair) []column[tracePair] {
 	p := palette{o.Color}
+	hasOlder := slices.ContainsFunc(rows, tracePair.isOlder)
 	origin := func(text func(*inspect.Job) string) func(tracePair) string {
 		return func(r tracePair) string { return r.ofOrigin(text) }
 	}
@@ -111,7 +121,7 @@ func pairColumns(o TableOptions) []column[tracePair] {
 		}},
 		{title: "AGE", dropRank: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
 		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
-		{title: "CURRENT", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
+		{title: "CURRENT", wide: !hasOlder, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
 		{title: "UID", wide: true, cell: origin(func(j *inspect.Job) string { return Safe(j.UID) })},
 		{title: "MIRROR-UID", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return Safe(m.UID) })},
 	}

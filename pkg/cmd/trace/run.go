@@ -96,23 +96,20 @@ func (k *knownTraces) without(v *inspect.Inventory, unread []string) *inspect.Tr
 	return list
 }
 
-// readPairs reads brief traces of all pairs.
+// readPairs reads brief traces of all pairs. MultiKueue's configuration shows which clusters are managers, and
+// which workers were not read: mirrors, and orphans, may run there.
 func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address) *inspect.TraceList {
-	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Config: o.orphans, Addresses: addresses, Now: o.Clock.Now})
-	if len(inventory.UnknownOrigins(func(*inspect.Job) bool { return true })) > 0 {
-		// Kueue's configuration shows which clusters are managers.
-		inventory = read.Read(ctx, f, read.Want{Capacity: true, Known: inventory, Addresses: addresses, Now: o.Clock.Now})
-	}
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Mirrors: true, Config: true, Addresses: addresses, Now: o.Clock.Now})
 	list := chain.Traces(inventory)
 	if o.orphans {
 		chain.KeepOrphans(inventory, list)
 		list.Unchecked = append(list.Unchecked, inventory.UnprovenOrigins()...)
-		list.Unchecked = append(list.Unchecked, inventory.UnreadWorkers()...)
 		isUnproven := func(t inspect.Trace) bool { return !inventory.IsOrphan(&t.Mirrors[0].Job) }
 		if unseen := inventory.UnreadContexts(); len(unseen) > 0 && slices.ContainsFunc(list.Items, isUnproven) {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
 		}
 	}
+	list.Unchecked = append(list.Unchecked, inventory.UnreadWorkers()...)
 	return list
 }
 
