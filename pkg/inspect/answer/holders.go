@@ -142,13 +142,13 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 	return fix
 }
 
-// holderFixes returns how the quota that a Job lacks gets free: its holder finishes. A holder that
-// does not run may never finish, so its own trace comes first.
-func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
+// holderFixes returns how the quota that a Job lacks gets free: its holder finishes. Holders that do not run may
+// never finish, so how to release their quota comes first, if that is enough.
+func (q *Question) holderFixes(p *inspect.Placement) []command.Fix {
 	h := p.Holders[0]
 	if p.Reason == inspect.BehindInQueue {
 		if f := q.stuckFinding(p.Context, &h); f != nil && neverRuns(f) {
-			return q.removal(p.Context, &h, f)
+			return q.removal(p.Context, &h, f, "")
 		}
 		return []command.Fix{{Text: fmt.Sprintf("wait until Kueue admits %s/%s on %s", h.Namespace, h.Name, p.Context), Command: []string{}}}
 	}
@@ -156,23 +156,32 @@ func (q *Question) holderFixes(p *inspect.Placement) (fixes []command.Fix) {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}
 	if idle := q.idleHolders(p); len(idle) > 0 {
-		fixes = q.idleFixes(p.Context, idle[0])
 		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted && !q.isIdle(p.Context, &h) })
-		if running < 0 {
-			return fixes
+		released, isEnough := enough(idle, shortage(p))
+		switch {
+		case running < 0:
+			return q.release(p.Context, released, "")
+		case isEnough:
+			return append(q.release(p.Context, released, ""), waitFor(p, &p.Holders[running]))
 		}
-		h = p.Holders[running]
+		missing := shortage(p)
+		return append([]command.Fix{waitFor(p, &p.Holders[running])}, q.release(p.Context, released, missing.String())...)
 	}
+	return []command.Fix{waitFor(p, &h)}
+}
+
+// waitFor returns the fix that waits until a holder of the quota that a Job lacks finishes.
+func waitFor(p *inspect.Placement, h *inspect.Holder) command.Fix {
 	if len(h.OriginUnread) > 0 {
-		return append(fixes, command.Fix{
+		return command.Fix{
 			Text:    fmt.Sprintf("wait for %s/%s on %s to finish; if %s has no origin of it, it is an orphan", h.Namespace, h.Name, p.Context, list(h.OriginUnread)),
 			Command: []string{},
-		})
+		}
 	}
 	text := fmt.Sprintf("wait for %s/%s on %s to finish", h.Namespace, h.Name, p.Context)
 	lack := shortage(p)
 	if others := len(p.Holders) - 1; others > 0 && compare(quantity(h.Amount), lack) < 0 {
 		text = fmt.Sprintf("wait for %s/%s and others on %s to finish", h.Namespace, h.Name, p.Context)
 	}
-	return append(fixes, command.Fix{Text: text, Command: []string{}})
+	return command.Fix{Text: text, Command: []string{}}
 }

@@ -170,7 +170,13 @@ func TestHoldersOfQuota(t *testing.T) {
 			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", true, time.Hour), holder("d", true, time.Hour)},
 			false,
 			"ml/a holds 2; ml/b holds 2 without running; 2 others hold the rest.",
-			[]string{"find out why ml/b holds 2 cpu without running", "wait for ml/a and others on hub to finish"},
+			[]string{"wait for ml/a and others on hub to finish", "find out why ml/b holds 2 of the missing 4 cpu without running"},
+		},
+		"two that never ran hold enough": {
+			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", false, time.Hour), holder("d", false, time.Hour)},
+			false,
+			"ml/a holds 2; ml/b holds 2 without running; 2 others hold the rest.",
+			[]string{"find out why ml/b holds 2 cpu without running; find out why ml/c holds 2 cpu without running", "wait for ml/a and others on hub to finish"},
 		},
 		"none runs": {
 			[]inspect.Holder{holder("b", false, time.Hour)},
@@ -198,7 +204,11 @@ func TestHoldersOfQuota(t *testing.T) {
 			assert.Equal(t, q.needs(&p), "Needs 4 cpu; 0 free on hub. "+tt.message)
 			var texts []string
 			for _, f := range q.fixesFor([]inspect.Placement{p}) {
-				texts = append(texts, f.Text)
+				text := f.Text
+				for _, step := range f.Then {
+					text += "; " + step.Text
+				}
+				texts = append(texts, text)
 			}
 			assert.DeepEqual(t, texts, tt.fixes)
 		})

@@ -131,31 +131,12 @@ func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool 
 	return j.Active > 0 && (isYoung && !isUnscheduled || !isWithoutReady(j) || slices.ContainsFunc(pods, (*inspect.Pod).IsRunning))
 }
 
-// idleFixes returns how the quota of a holder that does not run gets free: by removing a Job that no worker
-// takes, otherwise by what the trace of the Job says.
-func (q *Question) idleFixes(context string, h *inspect.Holder) []command.Fix {
-	f := q.stuckFinding(context, h)
-	if f != nil && neverRuns(f) {
-		return q.removal(context, h, f)
-	}
-	k, known := delegation.KindNamed(h.Kind)
-	if !known {
-		return nil
-	}
-	if f != nil {
-		context = q.holderIn(f, context, h).Context
-	}
-	return []command.Fix{{
-		Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", h.Namespace, h.Name, h.Amount, h.Resource),
-		Command: q.words(command.PluginFor(k, "trace", context, h.Namespace, h.Name)),
-	}}
-}
-
 // removal returns what ends a Job that no worker takes. Such a Job holds quota or, without an amount, is the
-// first one in its queue. The first fix deactivates its Workload, and the second one lets it run.
-func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding) (fixes []command.Fix) {
+// first one in its queue. The first fix deactivates its Workload, and the second one lets it run. missing is as in
+// release.
+func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding, missing string) (fixes []command.Fix) {
 	name := h.Namespace + "/" + h.Name
-	what := fmt.Sprintf("release %s %s that %s holds on %s without running", h.Amount, h.Resource, name, context)
+	what := fmt.Sprintf("release %s %s that %s holds on %s without running", amountOf(h, missing), h.Resource, name, context)
 	if h.Amount == "" {
 		what = fmt.Sprintf("remove %s from the head of ClusterQueue %s on %s", name, h.ClusterQueue, context)
 	}
