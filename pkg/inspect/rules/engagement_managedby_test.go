@@ -44,7 +44,7 @@ func TestMistypedMultiKueue(t *testing.T) {
 		}
 		assert.Equal(t, len(remedies), 1)
 		assert.Equal(t, strings.HasPrefix(remedies[0], "give it to MultiKueue: "), isTypo, remedies[0])
-		assert.Equal(t, strings.HasPrefix(remedies[0], "for its owner "+owner+", remove it from the queue"), !isTypo, remedies[0])
+		assert.Equal(t, strings.HasPrefix(remedies[0], "to keep owner "+owner+", remove the Job from the queue: "), !isTypo, remedies[0])
 	}
 }
 

@@ -60,8 +60,8 @@ func TestWrongSecret(t *testing.T) {
 // resumed first, whether or not it still has the label of its queue.
 func TestDispatchedLeavesQueue(t *testing.T) {
 	for name, tt := range map[string]struct{ patch, first string }{
-		"with the label":    {`{spec: {managedBy: jobmanagedby.github.io/dispatch}}`, "for its owner jobmanagedby.github.io/dispatch, remove it from the queue: "},
-		"without the label": {`{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {managedBy: jobmanagedby.github.io/dispatch}}`, "for its owner jobmanagedby.github.io/dispatch, resume it: "},
+		"with the label":    {`{spec: {managedBy: jobmanagedby.github.io/dispatch}}`, "to keep owner jobmanagedby.github.io/dispatch, remove the Job from the queue: "},
+		"without the label": {`{metadata: {labels: {kueue.x-k8s.io/queue-name: null}}, spec: {managedBy: jobmanagedby.github.io/dispatch}}`, "to keep owner jobmanagedby.github.io/dispatch, resume it: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := testCase{name: name, code: "leaves", base: "managed-by-missing", edits: []edit{patch("kwok-mgr", "Job/default/train", tt.patch)}}

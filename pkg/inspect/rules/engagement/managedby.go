@@ -103,9 +103,9 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 	case j.ManagedBy.IsBuiltIn():
 		return command.Say("%s; or to run it on %s itself, %s", give, j.Context, leave)
 	case delegation.NearestOwner(j.ManagedBy, delegation.KnownOwners()) == delegation.MultiKueue:
-		return command.Say("%s; or for its owner %s, %s", give, string(j.ManagedBy), leave)
+		return command.Say("%s; or to keep owner %s, %s", give, string(j.ManagedBy), leave)
 	}
-	return command.Say("for its owner %s, %s; or %s", string(j.ManagedBy), leave, give)
+	return command.Say("to keep owner %s, %s; or %s", string(j.ManagedBy), leave, give)
 }
 
 // leaveQueue returns how to remove an object from its queue and resume it. Kueue does not resume it
@@ -113,7 +113,7 @@ func giveOrLeave(j *inspect.Job, give command.Prose) command.Prose {
 func leaveQueue(j *inspect.Job) command.Prose {
 	var steps []command.Prose
 	if j.Queue() != "" {
-		steps = append(steps, command.Say("remove it from the queue: %s", advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-")))
+		steps = append(steps, command.Say("remove the %s from the queue: %s", j.Kind, advice.KubectlJob(j, "label").With(delegation.QueueNameLabel+"-")))
 	}
 	for _, indicator := range j.Row().Indicators.Suspend {
 		if j.Suspended && slices.Equal(indicator.Values, []string{"true"}) {
