@@ -34,6 +34,8 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 			continue
 		}
 		switch {
+		case j.mayHideMirror():
+			j.Mirrors = nil
 		case j.Status.IsFinished():
 			// MultiKueue deletes the mirrors of finished Jobs; dispatch keeps them for a day.
 			if j.Pinned().UID != "" && !isComplete(j.Namespace) {
@@ -47,6 +49,21 @@ func SetMirrors(pairs *Pairs, jobs []*Job, isComplete func(namespace string) boo
 		}
 	}
 	return ask
+}
+
+// mayHideMirror reports whether an object may have, or have had, a mirror that no mark and no name shows: its owner
+// marks none, and has picked it up.
+func (j *Job) mayHideMirror() bool {
+	return j.IsDelegated() && !marks(j.ManagedBy) && j.Status != delegation.Unclaimed
+}
+
+// NoMirrors returns the Mirrors of an object without a known mirror, for which all contexts were read: nil if it may
+// have one under another name.
+func (j *Job) NoMirrors() []Ref {
+	if j.mayHideMirror() {
+		return nil
+	}
+	return []Ref{}
 }
 
 // takeStatusFromParts sets the status of objects whose controller does not write it while they run. It takes

@@ -68,3 +68,16 @@ func TestSilentObjectsAreAsTheirParts(t *testing.T) {
 		})
 	}
 }
+
+// TestSetMirrorsOfUnmarked checks that the mirror of a Job whose owner marks none is unknown once the owner has picked
+// the Job up, even if all contexts were read: it may have another name, and may have been deleted.
+func TestSetMirrorsOfUnmarked(t *testing.T) {
+	for status, isKnown := range map[delegation.Status]bool{
+		delegation.Unclaimed: true, delegation.Pending: false, delegation.Suspended: false, delegation.Running: false, delegation.Complete: false, delegation.Failed: false,
+	} {
+		j := &Job{Namespace: "ml", Name: "train", UID: "o", ManagedBy: "acme.io/runner", Status: status}
+		SetMirrors(PairUp([]*Job{j}), []*Job{j}, func(string) bool { return true })
+		assert.Equal(t, j.Mirrors != nil, isKnown, status)
+		assert.Equal(t, j.NoMirrors() != nil, isKnown, status)
+	}
+}

@@ -19,7 +19,7 @@ func Trace(v *inspect.Inventory, p inspect.Pair) *inspect.Trace {
 	}
 	t.Errors = v.Errors()
 	if t.Origin != nil && t.Origin.Mirrors == nil && len(t.Errors) == 0 {
-		t.Origin.Mirrors = []inspect.Ref{}
+		t.Origin.Mirrors = t.Origin.NoMirrors()
 	}
 	return t
 }
