@@ -38,6 +38,11 @@ func TestColumnsWithoutTitles(t *testing.T) {
 			return printers.Owners(w, listOf(newJob("a", delegation.BuiltIn, delegation.Running)), o)
 		}
 	}
+	pairs := func(isCurrent bool) func(io.Writer) error {
+		list, j := inspect.NewTraceList(), newJob("a", delegation.MultiKueue, delegation.Running)
+		list.Items = []inspect.Trace{{Origin: &j, Mirrors: []inspect.TraceMirror{{Job: j, Relation: inspect.ByMultiKueue, Current: isCurrent}}}}
+		return func(w io.Writer) error { return printers.Traces(w, list, options) }
+	}
 	dispatchers := wide
 	dispatchers.Dispatchers = true
 	for name, tables := range map[string][2]func(io.Writer) error{
@@ -51,6 +56,7 @@ func TestColumnsWithoutTitles(t *testing.T) {
 		},
 		"summary": {summary(listOf(newJob("a", delegation.BuiltIn, delegation.Running))), summary(everyStatus())},
 		"ls":      {listed(wide), listed(dispatchers)},
+		"traces":  {pairs(true), pairs(false)},
 	} {
 		var counts [2]int
 		for i, write := range tables {

@@ -121,7 +121,7 @@ func pairColumns(o TableOptions, rows []tracePair) []column[tracePair] {
 		}},
 		{title: "AGE", dropRank: 2, cell: func(r tracePair) string { return o.since(r.known.Context, r.known.CreationTimestamp.Time) }},
 		{title: "MANAGED-BY", wide: true, shrinks: true, cell: origin(func(j *inspect.Job) string { return Safe(string(j.ManagedBy)) })},
-		{title: "CURRENT", wide: !hasOlder, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
+		{title: "CURRENT", unused: !hasOlder && !o.Wide, cell: mirrored(func(m *inspect.TraceMirror) string { return yesOrNo(m.Current) })},
 		{title: "UID", wide: true, cell: origin(func(j *inspect.Job) string { return Safe(j.UID) })},
 		{title: "MIRROR-UID", wide: true, cell: mirrored(func(m *inspect.TraceMirror) string { return Safe(m.UID) })},
 	}
