@@ -58,11 +58,8 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 			resources[r] = true
 		}
 	}
-	isNamed := has(func(placement *inspect.Placement) bool {
-		return placement.Cluster != "" && placement.Cluster != placement.Context
-	})
 	return []column[candidate]{
-		{title: "CLUSTER", shrinks: true, absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }},
+		clusterColumn(t),
 		{title: "CONTEXT", shrinks: true, alwaysShown: true, cell: func(c candidate) string {
 			if c.Manager {
 				return absentIfEmpty(c.Context + " (manager)")
@@ -81,6 +78,12 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 		}},
 		{title: "WHY", shrinks: true, minWidth: minProseWidth, cell: func(c candidate) string { return Safe(c.Why()) }},
 	}
+}
+
+// clusterColumn returns the column with the names of MultiKueueClusters, if these are not those of the contexts.
+func clusterColumn(t *inspect.Trace) column[candidate] {
+	isNamed := slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool { return p.Cluster != "" && p.Cluster != p.Context })
+	return column[candidate]{title: "CLUSTER", shrinks: true, absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }}
 }
 
 // verdict colours a verdict by its health.
@@ -145,7 +148,7 @@ func hasConditionColumn(t *inspect.Trace, name string) bool {
 
 // placementColumns returns the columns with one for each condition.
 func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
-	columns := []column[candidate]{{title: "CONTEXT", shrinks: true, cell: func(c candidate) string {
+	columns := []column[candidate]{clusterColumn(t), {title: "CONTEXT", shrinks: true, cell: func(c candidate) string {
 		if c.Manager {
 			return absentIfEmpty(c.name + " (manager)")
 		}
