@@ -19,7 +19,7 @@ const (
 	// Failed: it finished and did not succeed.
 	Failed Status = "Failed"
 	// Unclaimed: nothing shows that a controller ever picked it up, neither the one to which it
-	// is delegated nor, for a mirror, its kind's own, which may be down. The API server has no
+	// is delegated nor, if it is not, such as a mirror, its kind's own, which may be down. The API server has no
 	// word for this; kubectl says Running.
 	Unclaimed Status = "Unclaimed"
 	// Suspended: it is suspended, and has no Pods left.

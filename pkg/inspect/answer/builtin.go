@@ -48,6 +48,9 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 	if j.Status == delegation.Pending || j.Status == delegation.Unclaimed || isWithoutReady(j) {
 		a.State = inspect.StateStarting
 	}
+	if q.isUnclaimed(j) {
+		a.Reason, a.Message = inspect.ReasonUnclaimed, fmt.Sprintf("The built-in %s controller on %s has not picked it up.", j.Kind, j.Context)
+	}
 	partOf(&a, j)
 	q.podsOf(&a, j, hops)
 	q.addFailing(&a, j)
@@ -59,6 +62,13 @@ func (q *Question) builtIn(j *inspect.Job, hops []inspect.Hop) Answer {
 		a.Fixes = q.changes(q.Trace.Placements)
 	}
 	return a
+}
+
+// isUnclaimed reports whether the controller of an object's kind has not picked the object up. Pods show before its
+// status that it has.
+func (q *Question) isUnclaimed(j *inspect.Job) bool {
+	f := q.Inventory.Facts(j.Context)
+	return j.Status == delegation.Unclaimed && (f == nil || len(f.PodsOf(j)) == 0)
 }
 
 // addReduced adds that Kueue on the cluster of a Job started it with fewer Pods than it requests.

@@ -52,6 +52,21 @@ func TestRunsWithoutKueue(t *testing.T) {
 	}
 }
 
+// TestUnclaimedWithoutOwner checks that a Job that is not delegated, such as a mirror in a list, has a reason if its
+// controller has not picked it up, and does not run according to it.
+func TestUnclaimedWithoutOwner(t *testing.T) {
+	j := &inspect.Job{
+		APIVersion: "batch/v1", Kind: "Job", Context: "w1", Namespace: "ml", Name: "train", UID: "train", ManagedBy: delegation.BuiltIn,
+		Status: delegation.Unclaimed, Marks: &delegation.Marks{MultiKueueOrigin: "multikueue"},
+	}
+	v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{{Context: "w1", Jobs: []*inspect.Job{j}}}, nil)
+	q := Question{Inventory: v, Pair: inspect.Pair{Origin: j}, Trace: &inspect.Trace{}}
+	a := q.Answer()
+	assert.Equal(t, a.State, inspect.StateStarting)
+	assert.Equal(t, a.Reason, inspect.ReasonUnclaimed)
+	assert.Equal(t, a.Message, "The built-in Job controller on w1 has not picked it up.")
+}
+
 // TestMisspeltQueue checks that the answer for a Job without a Workload names the queue that its label may mean, and
 // how the Job gets there.
 func TestMisspeltQueue(t *testing.T) {
