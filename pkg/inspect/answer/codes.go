@@ -15,7 +15,10 @@ func IsOrphan(code string) bool {
 
 // neverMirrored reports whether a code is about a Job that its worker has admitted, and whose mirror
 // cannot be created there.
-func neverMirrored(code string) bool { return code == "JM034" || code == "JM035" }
+func neverMirrored(code string) bool { return code == "JM034" || code == mirrorRefused }
+
+// mirrorRefused is the code of Jobs whose mirror the API server of a worker may have rejected.
+const mirrorRefused = "JM035"
 
 // neverRuns reports whether a finding is an error about a Job that waits, so that it holds its quota, or its
 // place in a queue, until a person changes something. A controller may still solve a young error by itself.

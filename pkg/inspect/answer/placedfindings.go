@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ func (q *Question) usePlacements(findings []inspect.Finding) {
 	q.nameLimits(findings)
 	q.withoutDispatch(findings)
 	q.refuteLimits(findings)
+	q.nameResourceQuotas(findings)
 	for i := range findings {
 		f := &findings[i]
 		if f.Code != podsMissing || !q.isAboutPair(f) {
@@ -43,6 +45,26 @@ func (q *Question) refuteLimits(findings []inspect.Finding) {
 		if f.Code == view.NeverAdmitted && f.Severity != inspect.Info && len(f.Jobs) == 1 && q.isAboutPair(f) {
 			remedy := advice.CheckKueue(view.New(q.Inventory, &view.Shared{}), q.Trace.Placements[fits].Context, nil).Reached(q.Reach)
 			f.Fixes, f.Remedy = remedy.Fixes(), string(remedy)
+		}
+	}
+}
+
+// nameResourceQuotas gives findings that a worker has admitted a Job without a mirror the ResourceQuota that allows no
+// mirror there, and its fixes.
+func (q *Question) nameResourceQuotas(findings []inspect.Finding) {
+	for i := range findings {
+		f := &findings[i]
+		if f.Code != mirrorRefused || !q.isAboutPair(f) {
+			continue
+		}
+		refusing := slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool {
+			return p.Manager || p.Reason != inspect.NamespaceQuota || !strings.Contains(f.Message, fmt.Sprintf("%s (%s) admitted it", p.Cluster, p.Context))
+		})
+		if fixes := q.changes(refusing); len(fixes) > 0 {
+			if why := ": " + refusing[0].Message; !strings.Contains(f.Message, why) {
+				f.Message += why
+			}
+			f.Fixes, f.Remedy = fixes, string(command.Alternatives(fixes))
 		}
 	}
 }

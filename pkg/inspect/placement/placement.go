@@ -18,10 +18,10 @@ import (
 // clusters. For the built-in controller, it is a cluster on which Pods find
 // no node. There are none if the origin does not wait, or if the rules of its
 // owner are unknown.
-// classes are the effects of the classes that an origin without a Workload names, by context, if they
-// were read: Kueue creates no Workload if one does not exist.
-func (a *Surroundings) Judge(p inspect.Pair, classes map[string]Class) []inspect.Placement {
-	if all := a.byOwner(p, classes); len(all) > 0 {
+// checked has what was checked about the origin on each cluster, by context: the ResourceQuotas of its namespace, and
+// the effects of the classes that an origin without a Workload names. Kueue creates no Workload if one does not exist.
+func (a *Surroundings) Judge(p inspect.Pair, checked map[string]*Checked) []inspect.Placement {
+	if all := a.byOwner(p, checked); len(all) > 0 {
 		return all
 	}
 	return a.onNodes(p)
@@ -39,7 +39,7 @@ func Activated(v *inspect.Inventory, p inspect.Pair) []inspect.Placement {
 
 // byOwner returns where an origin without Pods could run, by the rules of its
 // owner.
-func (a *Surroundings) byOwner(p inspect.Pair, classes map[string]Class) []inspect.Placement {
+func (a *Surroundings) byOwner(p inspect.Pair, checked map[string]*Checked) []inspect.Placement {
 	v, o := a.inventory, p.Origin
 	if o == nil || !o.Waits() || o.Row().Template {
 		return nil
@@ -57,9 +57,11 @@ func (a *Surroundings) byOwner(p inspect.Pair, classes map[string]Class) []inspe
 		return nil
 	}
 	r := requestOf(o, manager, submitted)
-	if submitted == nil {
-		for context, class := range classes {
-			r.Check(context).Class = &class
+	for context, c := range checked {
+		known := r.Check(context)
+		known.Quotas = c.Quotas
+		if submitted == nil {
+			known.Class = c.Class
 		}
 	}
 	for _, j := range p.Namesakes {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
@@ -21,6 +22,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/queues"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Tracer traces the Jobs with one name.
@@ -58,7 +60,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	list, around := found.List, placement.Around(inventory)
 	for _, p := range found.Pairs {
 		trace := chain.Trace(inventory, p)
-		trace.Placements = append(trace.Placements, answer.Reached(around.Judge(p, t.classes(ctx, f, inventory, p)), t.Reach)...)
+		trace.Placements = append(trace.Placements, answer.Reached(around.Judge(p, t.check(ctx, f, inventory, p)), t.Reach)...)
 		list.Items = append(list.Items, *trace)
 	}
 	inventory.ForgetClaims()
@@ -78,6 +80,40 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 		trace.Findings = q.Advise(trace.Findings, judgment)
 	}
 	return found
+}
+
+// check returns what decides about a waiting Job besides the quotas of Kueue, by context.
+func (t *Tracer) check(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, p inspect.Pair) map[string]*placement.Checked {
+	checked := placement.Request{}
+	for name, class := range t.classes(ctx, f, v, p) {
+		checked.Check(name).Class = &class
+	}
+	for name, quotas := range t.quotas(ctx, f, v, p) {
+		checked.Check(name).Quotas = quotas
+	}
+	return checked.Checked
+}
+
+// quotas returns the ResourceQuotas that may keep a worker from creating the mirror of a waiting Job, as far as the
+// user may read them. Those of clusters that have the origin or a mirror already count it. Snapshots have none.
+func (t *Tracer) quotas(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, p inspect.Pair) map[string][]corev1.ResourceQuota {
+	o := p.Origin
+	if o == nil || t.InSnapshot || !o.Waits() || o.ManagedBy != delegation.MultiKueue {
+		return nil
+	}
+	manager := v.Facts(o.Context)
+	if manager == nil || manager.Kueue == nil {
+		return nil
+	}
+	if w := inspect.CurrentWorkload(v.WorkloadsOf(p, manager)); w != nil && w.Is(kueue.Admitted) {
+		return nil
+	}
+	quotas, _ := read.ResourceQuotas(ctx, f, o.Namespace)
+	delete(quotas, o.Context)
+	for _, m := range p.Mirrors {
+		delete(quotas, m.Job.Context)
+	}
+	return quotas
 }
 
 // classes returns the effects of the classes that a waiting Job without a Workload names: Kueue
