@@ -8,7 +8,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -151,7 +153,46 @@ func (v *Inventory) Flavors() []kueue.FlavorOn {
 // FixTarget returns the target of fixes on the cluster, without Workload and queues. flavors are those
 // of all clusters.
 func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
-	return kueue.FixTarget{Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.knownTopologies(), Flavors: flavors}
+	return kueue.FixTarget{
+		Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.knownTopologies(), Flavors: flavors,
+		NamespaceLabels: f.namespaceLabels, OpenQueues: f.openQueues,
+	}
+}
+
+// namespaceLabels returns the labels of a namespace, nil if it was not read.
+func (f *Facts) namespaceLabels(name string) map[string]string {
+	n, isRead := f.Namespaces[name]
+	if c := f.Kueue.Capacity; !isRead && c != nil && c.Namespaces[name] != nil {
+		n, isRead = *c.Namespaces[name], true
+	}
+	if !isRead || n.Labels != nil {
+		return n.Labels
+	}
+	return map[string]string{}
+}
+
+// openQueues returns the LocalQueues of a namespace whose ClusterQueue is active and selects it, as far as they were
+// read.
+func (f *Facts) openQueues(namespace string) (names []string) {
+	lookup, known := f.LookupAll(), f.namespaceLabels(namespace)
+	locals := slices.Clone(f.Kueue.LocalQueues)
+	if c := f.Kueue.Capacity; c != nil {
+		locals = append(locals, c.LocalQueues...)
+	}
+	for _, local := range locals {
+		if local.Namespace != namespace || kueue.IsStopped(local.Spec.StopPolicy) || slices.Contains(names, local.Name) {
+			continue
+		}
+		q, _ := lookup.ClusterQueue(local.Spec.ClusterQueue)
+		if q == nil || kueue.IsStopped(q.Spec.StopPolicy) || !meta.IsStatusConditionTrue(q.Status.Conditions, kueue.Active) {
+			continue
+		}
+		matcher, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)
+		if err == nil && (matcher.Empty() || known != nil && matcher.Matches(labels.Set(known))) {
+			names = append(names, local.Name)
+		}
+	}
+	return names
 }
 
 // LimitsOf returns the LimitRanges of a namespace, as far as they were read.

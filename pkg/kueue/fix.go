@@ -32,6 +32,10 @@ type FixTarget struct {
 	IsNew bool
 	// Kind and Name are those of the Job, "" if the Workload's owner has them.
 	Kind, Name string
+	// NamespaceLabels returns the labels of a namespace of the cluster, nil if unknown. OpenQueues returns its
+	// LocalQueues that take Workloads, as far as they are known.
+	NamespaceLabels func(namespace string) map[string]string
+	OpenQueues      func(namespace string) []string
 	// Topologies are those of the cluster.
 	Topologies Topologies
 	// Flavors are the ResourceFlavors of all clusters, as far as they were read. A missing one is

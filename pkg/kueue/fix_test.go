@@ -1,6 +1,7 @@
 package kueue_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,7 +97,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
-			`create ResourceFlavor gone on w1, with the labels of its nodes (no ResourceFlavor of this name was read): printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
+			`create ResourceFlavor gone on w1, with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read): printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
 		},
 		{
 			"LocalQueue missing", "", "Misconfigured", "LocalQueue gpu doesn't exist",
@@ -290,7 +291,7 @@ func TestFixAgainOfOtherKinds(t *testing.T) {
 func TestMissingFlavors(t *testing.T) {
 	const (
 		edit = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q\n"
-		of   = ", with the labels of its nodes (no ResourceFlavor of this name was read)"
+		of   = ", with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read)"
 	)
 	for message, want := range map[string]string{
 		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "correct the flavor's name in ClusterQueue q on w1" + edit + "create ResourceFlavor nix on w1" + of + ": " +
@@ -334,7 +335,7 @@ func TestCopiesFlavor(t *testing.T) {
 		{"on the manager", "like that on hub", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
 		{"without labels on the manager", "like that on w2", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
 		{"without labels everywhere", "like that on hub", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
-		{"unread", "with the labels of its nodes (no ResourceFlavor of this name was read)", create + `,"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
+		{"unread", "with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read)", create + `,"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
 	} {
 		lack := kueue.Wait{Reason: kueue.ReasonFlavorMissing, Lacks: []kueue.Lack{{Reason: kueue.ReasonFlavorMissing, Flavor: "a100"}}}
 		fixes := lack.Fixes(kueue.FixTarget{Context: "w1", Flavors: tt.flavors})
@@ -360,4 +361,33 @@ func TestQueueBeingDeleted(t *testing.T) {
 	fix := kueue.FixTarget{Context: "w1", ClusterQueue: q}.ActivateQueue("q")[0]
 	assert.Equal(t, fix.Text, "ClusterQueue q on w1 is being deleted. Save it, and create it again after its last Workload has ended")
 	assert.Equal(t, fix.Shell(), "kubectl --context w1 get clusterqueues.kueue.x-k8s.io q -o yaml")
+}
+
+// TestLabelNamespace checks that the fix of a namespace that a ClusterQueue excludes names the labels that it replaces,
+// and the LocalQueues that take the Workload.
+func TestLabelNamespace(t *testing.T) {
+	q := &kueue.ClusterQueue{}
+	q.Name, q.Spec.NamespaceSelector = "q", &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	w := &kueue.Workload{}
+	w.Namespace, w.Spec.QueueName = "ml", "gpu"
+	const label = "if namespace ml may use ClusterQueue q, label it on w1"
+	for name, tt := range map[string]struct {
+		labels map[string]string
+		queues []string
+		want   string
+	}{
+		"no label":        {map[string]string{"kubernetes.io/metadata.name": "ml"}, nil, label},
+		"another value":   {map[string]string{"team": "b"}, nil, label + " (replaces team=b)"},
+		"unread":          {nil, nil, label + " (replaces another value of team)"},
+		"its own queue":   {map[string]string{}, []string{"gpu"}, label},
+		"another queue":   {map[string]string{}, []string{"cpu", "gpu"}, "use LocalQueue cpu or, " + label},
+		"several of them": {map[string]string{}, []string{"cpu", "gpu", "tpu"}, "use another LocalQueue (cpu, tpu) or, " + label},
+	} {
+		target := kueue.FixTarget{
+			Context: "w1", Workload: w, ClusterQueue: q,
+			NamespaceLabels: func(string) map[string]string { return tt.labels }, OpenQueues: func(string) []string { return slices.Clone(tt.queues) },
+		}
+		wait := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: "q"}
+		assert.Equal(t, wait.Fixes(target)[0].Text, tt.want, name)
+	}
 }

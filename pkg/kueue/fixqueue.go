@@ -170,11 +170,44 @@ func (s FixTarget) admitNamespace(name string) command.Fix {
 		label = label.With(key + "=" + wanted[key])
 	}
 	// The selector may exclude the namespace on purpose, and others may use its labels.
-	text := fmt.Sprintf("if namespace %s may use ClusterQueue %s, label it on %s (replaces another value of %s)", namespace, name, s.Context, strings.Join(keys, ", "))
-	if !s.IsStep {
-		text = "use another queue or, " + text
+	text := fmt.Sprintf("if namespace %s may use ClusterQueue %s, label it on %s", namespace, name, s.Context)
+	if replaced := s.replacedLabels(wanted, keys); replaced != "" {
+		text += " (replaces " + replaced + ")"
+	}
+	if other := s.otherQueue(); other != "" && !s.IsStep {
+		text = "use " + other + " or, " + text
 	}
 	return fixBy(label, "%s", text)
+}
+
+// replacedLabels names what new labels of the namespace replace, "" if nothing.
+func (s FixTarget) replacedLabels(wanted map[string]string, keys []string) string {
+	if s.NamespaceLabels == nil || s.NamespaceLabels(s.Workload.Namespace) == nil {
+		return "another value of " + strings.Join(keys, ", ")
+	}
+	var replaced []string
+	for key, value := range s.NamespaceLabels(s.Workload.Namespace) {
+		if want, isSet := wanted[key]; isSet && want != value {
+			replaced = append(replaced, key+"="+value)
+		}
+	}
+	slices.Sort(replaced)
+	return strings.Join(replaced, ", ")
+}
+
+// otherQueue names another LocalQueue for the Workload, "" if there certainly is none.
+func (s FixTarget) otherQueue() string {
+	if s.OpenQueues == nil {
+		return "another queue"
+	}
+	names := slices.DeleteFunc(s.OpenQueues(s.Workload.Namespace), func(name string) bool { return name == s.Workload.Spec.QueueName })
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return "LocalQueue " + names[0]
+	}
+	return "another LocalQueue (" + joinNames(names) + ")"
 }
 
 // selectsByName reports whether a selector excludes a namespace by its name, a label that the API server

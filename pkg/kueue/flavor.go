@@ -95,7 +95,7 @@ func (s FixTarget) createFlavors(names ...string) command.Fix {
 	for _, name := range names {
 		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": name}}
 		like, ok := s.flavorLike(name)
-		text := fmt.Sprintf("%s on %s, with the labels of its nodes (no ResourceFlavor of this name was read)", name, s.Context)
+		text := fmt.Sprintf("%s on %s, with the labels of its nodes instead of %s=%s (no ResourceFlavor of this name was read)", name, s.Context, labelPlaceholder, valuePlaceholder)
 		if !ok {
 			object["spec"] = map[string]any{"nodeLabels": map[string]any{labelPlaceholder: valuePlaceholder}}
 		} else {

@@ -97,6 +97,7 @@ func (s FixTarget) setTopology(flavor string) command.Fix {
 	spec := map[string]any{"topologyName": topology}
 	if s.Topologies.lacksNodeLabels(flavor) {
 		spec["nodeLabels"] = map[string]any{labelPlaceholder: valuePlaceholder}
+		text += fmt.Sprintf(", with the labels of its nodes instead of %s=%s", labelPlaceholder, valuePlaceholder)
 	}
 	text += " (cannot be undone, affects all its Jobs)"
 	return fixBy(Patch(s.Context, "ResourceFlavor", "", flavor, spec, "spec"), "%s", text)

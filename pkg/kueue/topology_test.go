@@ -61,7 +61,7 @@ func TestFixTopology(t *testing.T) {
 		},
 		{
 			name: "a flavor without node labels", all: "racks", flavors: []*kueue.ResourceFlavor{flavor("od", "", nil)},
-			want: "set node labels and the topology of ResourceFlavor od on w1 to racks, its only Topology (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"nodeLabels":{"LABEL":"VALUE"},"topologyName":"racks"}}'`,
+			want: "set node labels and the topology of ResourceFlavor od on w1 to racks, its only Topology, with the labels of its nodes instead of LABEL=VALUE (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"nodeLabels":{"LABEL":"VALUE"},"topologyName":"racks"}}'`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,8 +15,8 @@ func TestClosedQueues(t *testing.T) {
 		small      = "needs 5 cpu, limit 4 (flavor f)"
 		less       = "request at most 4 cpu (4 Pods at once, not 5), for w, and then "
 		selects    = "ClusterQueue q does not select namespace ml (selector team=a)"
-		labelStep  = "if namespace ml may use ClusterQueue q, label it on w (replaces another value of team)"
-		label      = "use another queue or, " + labelStep
+		labelStep  = "if namespace ml may use ClusterQueue q, label it on w"
+		label      = labelStep
 		resume     = "resume ClusterQueue q on w"
 		resumeHere = "resume LocalQueue ml/q on w"
 	)

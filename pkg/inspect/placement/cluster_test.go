@@ -198,7 +198,7 @@ queues:
 queues: [{metadata: {name: q}, spec: {cohortName: x, namespaceSelector: {}, resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 0}]}]}]}}]
 unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from cohort x: Cohorts are forbidden", ""},
 		"no namespaces":    {strings.ReplaceAll(simple("4"), "namespaceSelector: {}, ", ""), pods("1", "cpu: 1"), "never", "ClusterQueue q selects no namespace (no namespaceSelector)", "let ClusterQueue q on w select namespace ml: kubectl --context w patch"},
-		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "use another queue or, if namespace ml may use ClusterQueue q, label it on w (replaces another value of team): kubectl --context w label namespace ml --overwrite team=a"},
+		"other namespaces": {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}"), pods("1", "cpu: 1"), "never", "ClusterQueue q does not select namespace ml (selector team=a)", "if namespace ml may use ClusterQueue q, label it on w: kubectl --context w label namespace ml --overwrite team=a"},
 		"this namespace":   {strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}") + "labels: {team: a}", pods("1", "cpu: 1"), "fits", "", ""},
 		"cohorts in a cycle": {
 			strings.Replace(simple("4"), "{namespaceSelector", "{cohortName: x, namespaceSelector", 1) + "cohorts: [{metadata: {name: x}, spec: {parentName: z}}, {metadata: {name: z}, spec: {parentName: x}}]", pods("1", "cpu: 1"), "never",
@@ -349,7 +349,7 @@ func TestMissingFlavor(t *testing.T) {
 		"[{metadata: {name: other}}]": {
 			{Message: "correct the flavor's name in ClusterQueue q on w", Command: "kubectl --context w edit clusterqueues.kueue.x-k8s.io q"},
 			{
-				Message: "create ResourceFlavor f on w, with the labels of its nodes (no ResourceFlavor of this name was read)",
+				Message: "create ResourceFlavor f on w, with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read)",
 				Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w create -f -`,
 			},
 		},
