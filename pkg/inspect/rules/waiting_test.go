@@ -275,7 +275,7 @@ func TestWaitingFindings(t *testing.T) {
 			testCase: testCase{code: "JM026", base: "localqueue-missing-on-workers"}, severity: inspect.Error, findings: 1,
 			object:  "kwok-w1 LocalQueue default/user-queue",
 			message: "LocalQueue default/user-queue does not exist on kwok-w1 and kwok-w2, and no other worker can admit the Job",
-			remedy: "create LocalQueue default/user-queue on kwok-w1: " + quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; create LocalQueue default/user-queue on kwok-w2: " +
+			remedy: "create LocalQueue default/user-queue on kwok-w1: " + quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w1 create -f -`) + "; or create LocalQueue default/user-queue on kwok-w2: " +
 				quoted(`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"LocalQueue","metadata":{"name":"user-queue","namespace":"default"},"spec":{"clusterQueue":"cluster-queue"}}' | kubectl --context kwok-w2 create -f -`),
 		},
 		"a queue that is stopped on one of two": {
@@ -293,7 +293,7 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue excludes namespace default (namespaceSelector) on kwok-w1 and kwok-w2, and no other worker can admit the Job",
-			remedy: "use another queue or, if namespace default may use ClusterQueue cluster-queue, label it on kwok-w1 (replaces another value of team): " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; let ClusterQueue cluster-queue on kwok-w2 select namespace default: " +
+			remedy: "if namespace default may use ClusterQueue cluster-queue, label it on kwok-w1: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; or let ClusterQueue cluster-queue on kwok-w2 select namespace default: " +
 				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"default"}}}}'`),
 		},
 		"a namespace that both workers lack": {

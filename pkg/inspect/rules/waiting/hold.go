@@ -51,22 +51,19 @@ func problemOf(v *view.View, w *waiter, o view.Copy, reasons []kueue.WaitReason)
 	return findQueueProblem(v, o.Worker, o.Workload, &wait, like)
 }
 
-// remedyOf returns the remedy of the same problem on several workers: each alternative for all of them.
+// remedyOf returns the remedy of the same problem on several workers. To start the Job, one fix on one worker is enough.
+// The best fix of each worker comes first.
 func remedyOf(problems []queueProblem) command.Prose {
-	var alternatives [][]command.Prose
+	var ranked [][]command.Fix
 	for _, t := range problems {
 		for i, f := range t.remedy.Fixes() {
-			if i == len(alternatives) {
-				alternatives = append(alternatives, nil)
+			if i == len(ranked) {
+				ranked = append(ranked, nil)
 			}
-			alternatives[i] = append(alternatives[i], f.Prose())
+			ranked[i] = append(ranked[i], f)
 		}
 	}
-	all := make([]command.Prose, len(alternatives))
-	for i, steps := range alternatives {
-		all[i] = command.Join(steps, "; ")
-	}
-	return command.Join(all, "; or ")
+	return command.Alternatives(slices.Concat(ranked...))
 }
 
 // heldOnWorkers returns the sighting of one trouble on several workers.
