@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -67,7 +68,7 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 			return absentIfEmpty(c.Context)
 		}},
 		{title: "VERDICT", alwaysShown: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
-		{title: "RESOURCE", absent: len(resources) < 2, cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
+		{title: "RESOURCE", absent: !isAmbiguous(t, resources), cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
 		{title: "NEEDS", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
 		{title: "FREE", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Free) }},
 		{title: "LIMIT", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Limit) }},
@@ -84,6 +85,28 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 func clusterColumn(t *inspect.Trace) column[candidate] {
 	isNamed := slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool { return p.Cluster != "" && p.Cluster != p.Context })
 	return column[candidate]{title: "CLUSTER", shrinks: true, absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }}
+}
+
+// isAmbiguous reports whether a table of numbers must name their resource: the rows differ in it, or the reason of the
+// trace does not name it, or names another one, too.
+func isAmbiguous(t *inspect.Trace, resources map[string]bool) bool {
+	if len(resources) != 1 {
+		return len(resources) > 1
+	}
+	words := strings.FieldsFunc(t.Message, func(r rune) bool { return strings.ContainsRune(" ,;:()", r) })
+	names := func(resource string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return strings.TrimSuffix(word, ".") == resource })
+	}
+	for i := range t.Placements {
+		for _, flavor := range t.Placements[i].Flavors {
+			for _, r := range flavor.Resources {
+				if !resources[r.Resource] && names(r.Resource) {
+					return true
+				}
+			}
+		}
+	}
+	return !slices.ContainsFunc(slices.Collect(maps.Keys(resources)), names)
 }
 
 // verdict colours a verdict by its health.
