@@ -249,7 +249,7 @@ type ServedKind struct {
 	// Discovered is whether the kind is known from its schema only, so that its status is read from
 	// conditions that many kinds have in common.
 	Discovered bool `json:"discovered"`
-	// Since is the first version of the kind's controller that supports the field; "" if unknown.
+	// Since is the first version of the kind's controller that reads the field by default; "" if unknown.
 	Since string `json:"since"`
 	// Owners are the owners of objects of this kind, by name, the built-in one last; null if
 	// objects were not counted.

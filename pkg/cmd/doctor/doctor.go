@@ -77,7 +77,7 @@ status of the Pod is back, says where the Job stopped and why, and deletes the J
 also after Ctrl-C. It needs the rights to create, get and delete Jobs in the namespace.
 
 The exit code is 3 if there is a problem at or above --fail-on, or if the probe failed,
-and 4 if something could not be checked.`,
+and 4 if something could not be checked, other than the quotas of queues in cohorts.`,
 		Example: strings.ReplaceAll(`  # Check the whole fleet
   NAME doctor
 

@@ -114,7 +114,7 @@ func (f *historyFlags) addTo(cmd *cobra.Command) {
 	formats := slices.Concat(printers.Formats(), []string{printers.CSV, printers.SVG})
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows only, without sums, titles and notes")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows only, without sums, titles and notes; print columns without content, too")
 	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 }
 

@@ -59,7 +59,8 @@ there are further columns:
             kind's webhook is installed), while-set (it can only be removed)
             or always
   KNOWN-BY  table (the plugin knows the kind), or schema (found by its schema)
-  SINCE     the first version of the kind's controller that reads the field`,
+  SINCE     the first version of the kind's controller that reads the field by
+            default`,
 		Example: strings.ReplaceAll(`  # List the kinds of this cluster, and count their objects in all namespaces
   NAME kinds -A
 

@@ -78,15 +78,17 @@ the built-in controller come last. ls reads the current context, unless you choo
 with --contexts or --all-contexts.
 
 STATUS is the first of these that applies: Terminating, Complete, Failed, Unclaimed
-(delegated, but no controller picked it up), Suspended, Running (its status counts a
-ready or ended Pod), Pending. It is Unknown for a kind that is known only by its schema,
+(no controller picked it up: neither the owner of a delegated Job nor, for other Jobs
+and mirrors, that of its kind), Suspended, Running (its status counts a ready or ended
+Pod), Pending. It is Unknown for a kind that is known only by its schema,
 if no common condition shows the status.
 
 Over several contexts, each Job is listed once. MIRROR is the context of its mirror. A
 mirror has a row of its own if its origin is not listed, or with --mirrors.
 
 --reason and -o wide add REASON, the reason of the status, as in trace. -o wide also adds
-FINDINGS and DISPATCHER. With -w, ls shows none of these columns.
+KIND, SINCE, UID, FINDINGS and DISPATCHER. With -w, ls shows no REASON, FINDINGS and
+DISPATCHER.
 
 FINDINGS: codes of findings older than five minutes. It is a question mark unless all
 contexts are read.
@@ -146,7 +148,7 @@ func (f *listFlags) addOutputTo(cmd *cobra.Command) {
 	flags.BoolVar(&f.reason, "reason", false, "Add the column REASON: why each Job has its status")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers, and show the owner in the column after the name; with -o name, print Jobs as they arrive, in the order of context, namespace and name")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers; show the owner in the column after the name, and print columns without content, too; with -o name, print Jobs as they arrive, in the order of context, namespace and name")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "mirrors", "reason", "no-headers")
 	flags.StringSliceVarP(&f.labels, "label-columns", "L", nil, "Labels to show as columns, comma-separated, as in kubectl get")
 	util.Describe(cmd, util.ForOutput, cobra.NoFileCompletions, "label-columns")

@@ -148,10 +148,12 @@ func queuesTool() tool {
 func historyTool() tool {
 	return tool{
 		name: "history", title: "Show finished Jobs",
-		description: "Show the delegated Jobs that finished, the latest first: where each ran, how long it waited and ran, and what it used; or sums of them by queue, namespace, cluster or label. Knows only what was not deleted.",
+		description: "Show the delegated Jobs that finished, the latest first: where each ran, how long it waited and ran, and what it used; or sums of them by owner, queue, namespace, cluster or label. Knows only what was not deleted.",
 		documents:   []string{"HistoryList"},
 		parameters: []parameter{
-			inNamespace(), inAllNamespaces(), inContexts(), ofKinds(), bySelector(),
+			inNamespace(), inAllNamespaces(), inContexts(),
+			{name: "kinds", flag: "kinds", description: "Kinds to read, such as jobset or pytorchjob. Without it, all kinds."},
+			bySelector(),
 			{name: "since", flag: "since"},
 			{name: "by", flag: "by"},
 			{name: "sort_by", flag: "sort-by"},

@@ -70,7 +70,7 @@ workers can run.
 
 With --namespace or -A, queues shows LocalQueues. USED-HERE replaces USED, and counts the
 Workloads of the LocalQueue, as PENDING does. NOMINAL and FREE are those of the
-ClusterQueue.
+ClusterQueue, but nothing is free in a LocalQueue that is stopped.
 
 With --summary, there is one row for each cluster and resource:
 
@@ -117,7 +117,7 @@ AdmissionChecks, and every running Job has such a limit.`,
 	flags.BoolVar(&f.pending, "pending", false, "Show one row for each pending Workload: its place in the queue, its latest start, and its reason")
 	flags.BoolVarP(&f.watch, "watch", "w", false, "Keep watching, and show what changes")
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(printers.Formats(), ", ")+")")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows only, without titles and reasons")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "Print rows only, without titles and the lines below rows; print columns without content, too")
 	util.Describe(cmd, util.ForFollowing, nil, "watch")
 	util.Describe(cmd, util.ForOutput, nil, "summary", "pending", "no-headers")
 	util.Describe(cmd, util.ForOutput, util.OneOf(printers.Formats()...), "output")

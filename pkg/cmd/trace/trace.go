@@ -68,8 +68,8 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "Show why a Job does not run, and where it runs",
 		Long: `Show why a Job does not run, where it could run, and every step between the Job and its
 Pods, on all clusters. The first lines are the state, the reason and the fix. The time
-in the first line counts from the Job's creation or preemption while it waits, from its
-start while it runs, and from its end once it has finished.
+in the first line counts from the Job's creation or its last eviction or deactivation
+while it waits, from its start while it runs, and from its end once it has finished.
 
 NAME is the name of the origin or of the mirror. trace looks for it in all contexts of
 the kubeconfig, or in those of --contexts. Without -n, it takes the namespace of the
@@ -77,6 +77,8 @@ current context. KIND is a name that the kinds command lists. The default is job
 Without NAME, trace lists all pairs of origins and mirrors.
 
 For a waiting Job, one row per cluster says whether it fits there, and what is missing.
+With -o wide, a column for each condition replaces NEEDS, FREE and LIMIT, and a second
+table has these of each flavor.
 Before you submit Jobs or CronJobs, trace --filename says where they could run. It
 creates nothing: a dry run of the API server adds the defaults. For other kinds with
 managedBy or a queue label, it checks everything except their requests, so it cannot say
@@ -84,7 +86,8 @@ that they fit. It skips all other objects.
 
 With --filename, the exit code is 3 if a Job can never run. Without it, a stuck Job does
 not change the exit code: use check for that. The exit code is 4 if the answer depends on
-something that was not read, such as the requests of other kinds.`,
+something that was not read, such as the requests of other kinds, the nodes for a Job
+without a queue, or a worker in a list of pairs.`,
 		Example: strings.ReplaceAll(`  # Where does this Job run? If it does not run, why?
   NAME trace train -n ml
 
@@ -133,7 +136,7 @@ func (f *traceFlags) addTo(cmd *cobra.Command, completer *complete.Completer) {
 	formats := append(printers.Formats(), mermaid, printers.SVG)
 	flags.StringVarP(&f.output, "output", "o", "", "Output format. One of: ("+strings.Join(formats, ", ")+")")
 	util.Describe(cmd, util.ForOutput, util.OneOf(formats...), "output")
-	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers and headings of sections")
+	flags.BoolVar(&f.noHeaders, "no-headers", false, "When using the default or custom-column output format, don't print headers and headings of sections; print columns without content, too")
 	util.Describe(cmd, util.ForOutput, nil, "no-headers")
 }
 
