@@ -61,12 +61,7 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 	}
 	return []column[candidate]{
 		clusterColumn(t),
-		{title: "CONTEXT", shrinks: true, alwaysShown: true, cell: func(c candidate) string {
-			if c.Manager {
-				return absentIfEmpty(c.Context + " (manager)")
-			}
-			return absentIfEmpty(c.Context)
-		}},
+		contextColumn(),
 		{title: "VERDICT", alwaysShown: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
 		{title: "RESOURCE", absent: !isAmbiguous(t, resources), cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
 		{title: "NEEDS", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
@@ -107,6 +102,16 @@ func isAmbiguous(t *inspect.Trace, resources map[string]bool) bool {
 		}
 	}
 	return !slices.ContainsFunc(slices.Collect(maps.Keys(resources)), names)
+}
+
+// contextColumn returns the column with the contexts, of which one may be that of the manager.
+func contextColumn() column[candidate] {
+	return column[candidate]{title: "CONTEXT", shrinks: true, alwaysShown: true, cell: func(c candidate) string {
+		if c.Manager {
+			return absentIfEmpty(c.Context + " (manager)")
+		}
+		return absentIfEmpty(c.Context)
+	}}
 }
 
 // verdict colours a verdict by its health.
@@ -171,12 +176,7 @@ func hasConditionColumn(t *inspect.Trace, name string) bool {
 
 // placementColumns returns the columns with one for each condition.
 func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
-	columns := []column[candidate]{clusterColumn(t), {title: "CONTEXT", shrinks: true, cell: func(c candidate) string {
-		if c.Manager {
-			return absentIfEmpty(c.name + " (manager)")
-		}
-		return absentIfEmpty(c.name)
-	}}}
+	columns := []column[candidate]{clusterColumn(t), contextColumn()}
 	for _, name := range inspect.PlacementConditions() {
 		if !hasConditionColumn(t, name) {
 			continue
