@@ -94,18 +94,18 @@ func (t *Tracer) check(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory
 	return checked.Checked
 }
 
-// quotas returns the ResourceQuotas that may keep a worker from creating the mirror of a waiting Job, as far as the
-// user may read them. Those of clusters that have the origin or a mirror already count it. Snapshots have none.
+// quotas returns the ResourceQuotas that may keep a worker from creating the mirror of a Job that it has admitted, as
+// far as the user may read them. They matter only then, so only then they are read.
+// Those of clusters that have the origin or a mirror already count it. Snapshots have none.
 func (t *Tracer) quotas(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, p inspect.Pair) map[string][]corev1.ResourceQuota {
 	o := p.Origin
 	if o == nil || t.InSnapshot || !o.Waits() || o.ManagedBy != delegation.MultiKueue {
 		return nil
 	}
-	manager := v.Facts(o.Context)
-	if manager == nil || manager.Kueue == nil {
-		return nil
-	}
-	if w := inspect.CurrentWorkload(v.WorkloadsOf(p, manager)); w != nil && w.Is(kueue.Admitted) {
+	isRefused := func(w *kueue.Workload) bool { return w.Is(kueue.Admitted) && len(w.OwnerReferences) == 0 }
+	if !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
+		return f.Context != o.Context && slices.ContainsFunc(v.WorkloadsOf(p, f), isRefused)
+	}) {
 		return nil
 	}
 	quotas, _ := read.ResourceQuotas(ctx, f, o.Namespace)
