@@ -262,7 +262,7 @@ func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 	more, err := resource.ParseQuantity(by)
 	if nominal := s.ClusterQueue.nominal(l.Flavor, l.Resource); err == nil && nominal != nil {
 		more.Add(nominal.NominalQuota)
-		return RaiseQuota(s.Context, s.ClusterQueue, Raise{Flavor: l.Flavor, Resource: l.Resource, By: by, To: more.String()})
+		return RaiseQuota(s.Context, s.ClusterQueue, Raise{Flavor: l.Flavor, Resource: l.Resource, By: by, From: nominal.NominalQuota.String(), To: more.String()})
 	}
 	text := fmt.Sprintf("raise the quota of %s in flavor %s on %s", l.Resource, l.Flavor, s.Context)
 	if by != "" {
@@ -271,10 +271,10 @@ func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 	return s.editQuota("%s", text)
 }
 
-// Raise is a higher quota of a resource in a flavor: by an amount to another one, both Kubernetes quantities.
+// Raise is a higher quota of a resource in a flavor, by the difference of two amounts. All are Kubernetes quantities.
 type Raise struct {
 	Flavor, Resource string
-	By, To           string
+	By, From, To     string
 }
 
 // RaiseQuota returns how to raise quotas of a ClusterQueue, all with one command. If Kueue or an
@@ -287,7 +287,7 @@ func RaiseQuota(context string, q *ClusterQueue, raises ...Raise) command.Fix {
 	for i, r := range raises {
 		texts[i] = fmt.Sprintf("by %s %s", r.By, r.Resource)
 		if isSet {
-			texts[i] = fmt.Sprintf("by %s to %s %s", r.By, r.To, r.Resource)
+			texts[i] = fmt.Sprintf("from %s to %s %s", r.From, r.To, r.Resource)
 		}
 		if i+1 == len(raises) || raises[i+1].Flavor != r.Flavor {
 			texts[i] += fmt.Sprintf(" (flavor %s)", r.Flavor)

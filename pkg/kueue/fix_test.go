@@ -51,10 +51,10 @@ func TestFixes(t *testing.T) {
 		edit  = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q"
 	)
 	for _, tt := range []struct{ name, queue, reason, message, want string }{
-		{"too large", "{" + queue + "}}", "ExceedsMaxQuota", over, fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set},
+		{"too large", "{" + queue + "}}", "ExceedsMaxQuota", over, fewer + "raise the quota of ClusterQueue q on w1 from 14 to 18 cpu (flavor od): " + set},
 		{
 			"too large, and a taint", "{" + queue + "}}", "ExceedsMaxQuota", over + ", untolerated taint {spot true NoSchedule <nil>} in flavor spot",
-			fewer + "raise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set + "\ntolerate taint spot=true:NoSchedule of flavor spot in the Pod template" + again,
+			fewer + "raise the quota of ClusterQueue q on w1 from 14 to 18 cpu (flavor od): " + set + "\ntolerate taint spot=true:NoSchedule of flavor spot in the Pod template" + again,
 		},
 		{
 			"too large, queue not read", "", "ExceedsMaxQuota", over,
@@ -71,11 +71,11 @@ func TestFixes(t *testing.T) {
 		{"too large, without numbers", "{" + queue + "}}", "ExceedsMaxQuota", "", "request less (run fewer Pods at once, or delete the Job and create it again with less per Pod)\nraise the quota on w1" + edit},
 		{
 			"no quota at all", "{" + queue + "}}", "ExceedsMaxQuota", strings.Replace(over, "capacity (14)", "capacity (0)", 1),
-			"raise the quota of ClusterQueue q on w1 by 18 to 32 cpu (flavor od): " + strings.Replace(set, `"18"`, `"32"`, 1),
+			"raise the quota of ClusterQueue q on w1 from 14 to 32 cpu (flavor od): " + strings.Replace(set, `"18"`, `"32"`, 1),
 		},
 		{
 			"quota in use", "{" + queue + "}}", "WaitingForQuota", "insufficient unused quota for cpu in flavor od, 4 more needed, untolerated taint {spot true NoSchedule <nil>} in flavor spot",
-			"wait until other Workloads release quota\nraise the quota of ClusterQueue q on w1 by 4 to 18 cpu (flavor od): " + set,
+			"wait until other Workloads release quota\nraise the quota of ClusterQueue q on w1 from 14 to 18 cpu (flavor od): " + set,
 		},
 		{"taint", "", "NoMatchingFlavor", "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template" + again},
 		{

@@ -22,7 +22,7 @@ func TestDeactivatedAndTooLarge(t *testing.T) {
 	for limit, want := range map[string][]string{
 		"9": {"activate the Workload"},
 		"2": {
-			"request at most 2 cpu, for hub, then delete Job ml/big, and create it again", "raise the quota of ClusterQueue q on hub by 2 to 4 cpu (flavor f)",
+			"request at most 2 cpu, for hub, then delete Job ml/big, and create it again", "raise the quota of ClusterQueue q on hub from 2 to 4 cpu (flavor f)",
 			"activate the Workload, after a change that makes the Job fit",
 		},
 	} {

@@ -131,7 +131,7 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [{c
 		"room": {simple("4") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]", pods("3", "cpu: 1"), "fits", "fits now", ""},
 		"busy": {
 			simple("4") + "workloads: [" + holding("q", "a", "f", "2", "0") + "]", pods("3", "cpu: 1"), "waits",
-			"needs 3 cpu, 2 free (flavor f); ml/a holds 2 (priority 0, since 60m)", "raise the quota of ClusterQueue q on w by 1 to 5 cpu (flavor f)",
+			"needs 3 cpu, 2 free (flavor f); ml/a holds 2 (priority 0, since 60m)", "raise the quota of ClusterQueue q on w from 4 to 5 cpu (flavor f)",
 		},
 		"too big":                                {simple("4"), pods("5", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu (4 Pods at once, not 5)"},
 		"fewer completions than pods at once":    {simple("4"), `{spec: {parallelism: 10, completions: 3, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
@@ -225,7 +225,7 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
 		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed; by the quotas read it fits now", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
 		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: needs more than the limit: too much", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
-		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", "raise the quota of ClusterQueue q on w by 1 to 5 cpu"},
+		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", "raise the quota of ClusterQueue q on w from 4 to 5 cpu"},
 		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
 		"deactivated":                                          {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},
 		"MultiKueue withdraws it":                              {simple("4") + `own: {metadata: {uid: o}, spec: {active: false}, status: {conditions: [{type: Evicted, status: "True", reason: DeactivatedDueToEvictedOnManagerCluster, message: "", lastTransitionTime: null}]}}`, pods("1", "cpu: 1"), "waits", "MultiKueue withdrew it", "wait until MultiKueue deletes this copy"},
@@ -330,9 +330,9 @@ func TestTopologyOfAWorkload(t *testing.T) {
 // TestRaiseOfUsedQuota checks that the fix of a Job that is larger than a quota says how much it
 // takes to start it while others use that quota, and ends with what its command does.
 func TestRaiseOfUsedQuota(t *testing.T) {
-	const raise = "raise the quota of ClusterQueue q on w by 2 to 6 cpu (flavor f)"
+	const raise = "raise the quota of ClusterQueue q on w from 4 to 6 cpu (flavor f)"
 	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
-	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, add 5; this command adds 2"} {
+	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, set 9; this command sets 6"} {
 		p := judged(t, cluster, pods("6", "cpu: 1"))
 		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
 	}
@@ -365,10 +365,10 @@ func TestMissingFlavor(t *testing.T) {
 func TestPodSetsTogether(t *testing.T) {
 	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 	for _, tt := range []struct{ cluster, message, change string }{
-		{simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w by 3 to 7 cpu (flavor f)"},
+		{simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w from 4 to 7 cpu (flavor f)"},
 		// The quota was lowered below what is in use.
-		{simple("4") + "workloads: [" + holding("q", "a", "f", "14", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w by 13 to 17 cpu (flavor f)"},
-		{simple("0"), "needs 3 cpu, limit 0 (flavor f)", "raise the quota of ClusterQueue q on w by 3 to 3 cpu (flavor f)"},
+		{simple("4") + "workloads: [" + holding("q", "a", "f", "14", "0") + "]", "needs 3 cpu, 0 free (flavor f)", "raise the quota of ClusterQueue q on w from 4 to 17 cpu (flavor f)"},
+		{simple("0"), "needs 3 cpu, limit 0 (flavor f)", "raise the quota of ClusterQueue q on w from 0 to 3 cpu (flavor f)"},
 	} {
 		w := parse[world](t, tt.cluster)
 		leader, workers := parse[batchv1.Job](t, pods("1", "cpu: 1")), parse[batchv1.Job](t, pods("2", "cpu: 1"))

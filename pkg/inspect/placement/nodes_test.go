@@ -112,7 +112,7 @@ func TestQuotaBeyondNodes(t *testing.T) {
 		p := placement.On(f, &r, nil, time.Now())
 		assert.Equal(t, p.Verdict, inspect.Never)
 		raise := p.Changes[len(p.Changes)-1].Message
-		assert.Assert(t, strings.Contains(raise, "by 4 to 8 cpu"), raise)
+		assert.Assert(t, strings.Contains(raise, "from 4 to 8 cpu"), raise)
 		assert.Equal(t, strings.HasSuffix(raise, "; its nodes have 7 in all"), want, raise)
 	}
 }

@@ -26,7 +26,7 @@ func TestPartialStart(t *testing.T) {
 	}{
 		"waits": {
 			simple("4") + full, flexible("4", "1"), inspect.Waits, "1", &inspect.PartialStart{Pods: 1, Of: 4},
-			"raise the quota of ClusterQueue q on w by 1 to 5 cpu (flavor f)",
+			"raise the quota of ClusterQueue q on w from 4 to 5 cpu (flavor f)",
 		},
 		"never": {
 			simple("4"), flexible("6", "5"), inspect.Never, "5", &inspect.PartialStart{Pods: 5, Of: 6},
@@ -34,7 +34,7 @@ func TestPartialStart(t *testing.T) {
 		},
 		"starts with all": {simple("4"), flexible("4", "1"), inspect.Fits, "4", nil, ""},
 		"must start with all": {
-			simple("4") + full, pods("4", "cpu: 1"), inspect.Waits, "4", nil, "raise the quota of ClusterQueue q on w by 4 to 8 cpu (flavor f)",
+			simple("4") + full, pods("4", "cpu: 1"), inspect.Waits, "4", nil, "raise the quota of ClusterQueue q on w from 4 to 8 cpu (flavor f)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,13 +103,13 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [
 	for _, tt := range []struct{ cluster, message, raise string }{
 		{
 			together, "needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10 (flavor f)",
-			"raise the quota of ClusterQueue q on w by 4 to 30 cpu and by 8 to 18 nvidia.com/gpu (flavor f): " + set +
+			"raise the quota of ClusterQueue q on w from 26 to 30 cpu and from 10 to 18 nvidia.com/gpu (flavor f): " + set +
 				`{"op":"test","path":"/spec/resourceGroups/0/flavors/0/name","value":"f"},{"op":"test","path":"/spec/resourceGroups/0/flavors/0/resources/1/name","value":"nvidia.com/gpu"},` +
 				`{"op":"replace","path":"/spec/resourceGroups/0/flavors/0/resources/1/nominalQuota","value":"18"}]'`,
 		},
 		{
 			apart, "needs 30 cpu, limit 26 (flavor f); needs 18 nvidia.com/gpu, limit 10 (flavor g)",
-			"raise the quota of ClusterQueue q on w by 4 to 30 cpu (flavor f) and by 8 to 18 nvidia.com/gpu (flavor g): " + set +
+			"raise the quota of ClusterQueue q on w from 26 to 30 cpu (flavor f) and from 10 to 18 nvidia.com/gpu (flavor g): " + set +
 				`{"op":"test","path":"/spec/resourceGroups/1/flavors/0/name","value":"g"},{"op":"test","path":"/spec/resourceGroups/1/flavors/0/resources/0/name","value":"nvidia.com/gpu"},` +
 				`{"op":"replace","path":"/spec/resourceGroups/1/flavors/0/resources/0/nominalQuota","value":"18"}]'`,
 		},
@@ -130,5 +130,5 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [
 	p := judged(t, busy, strings.Replace(job, "parallelism: 6", "parallelism: 2", 1))
 	assert.Equal(t, p.Verdict, inspect.Waits)
 	assert.Assert(t, strings.HasPrefix(p.Message, "needs 10 cpu and 6 nvidia.com/gpu, 1 and 1 free (flavor f); "), p.Message)
-	assert.Assert(t, strings.HasPrefix(p.Changes[0].Message, "raise the quota of ClusterQueue q on w by 9 to 35 cpu and by 5 to 15 nvidia.com/gpu (flavor f)"), p.Changes[0].Message)
+	assert.Assert(t, strings.HasPrefix(p.Changes[0].Message, "raise the quota of ClusterQueue q on w from 26 to 35 cpu and from 10 to 15 nvidia.com/gpu (flavor f)"), p.Changes[0].Message)
 }

@@ -234,9 +234,11 @@ func (s *site) raise(short []shortage) {
 			return
 		}
 		wanted := quota.Nominal.Plus(h.by)
-		raises = append(raises, kueue.Raise{Flavor: h.flavor, Resource: h.resource, By: h.by.Text(h.resource), To: quantityText(h.resource, wanted)})
+		raises = append(raises, kueue.Raise{
+			Flavor: h.flavor, Resource: h.resource, By: h.by.Text(h.resource), From: quantityText(h.resource, quota.Nominal), To: quantityText(h.resource, wanted),
+		})
 		lacksNow, _ := h.lacks()
-		now, later, isMoreNow = append(now, text(h, lacksNow)), append(later, text(h, h.by)), isMoreNow || lacksNow > h.by
+		now, later, isMoreNow = append(now, text(h, quota.Nominal.Plus(lacksNow))), append(later, text(h, wanted)), isMoreNow || lacksNow > h.by
 		if has := s.nodesHave(fr); has > 0 && wanted > has {
 			notes = append(notes, fmt.Sprintf("; its nodes have %s in all", text(h, has)))
 		}
@@ -244,7 +246,7 @@ func (s *site) raise(short []shortage) {
 	fix := kueue.RaiseQuota(s.Context, s.queue.Queue, raises...)
 	if isMoreNow {
 		// What the command does comes last, because the command follows.
-		notes = append(notes, fmt.Sprintf("; to start it now, add %s; this command adds %s", inspect.And(now), inspect.And(later)))
+		notes = append(notes, fmt.Sprintf("; to start it now, set %s; this command sets %s", inspect.And(now), inspect.And(later)))
 	}
 	s.change(inspect.PlacementChange{Message: fix.Text + strings.Join(notes, ""), Command: fix.Shell(), Share: shareOf(short)})
 }

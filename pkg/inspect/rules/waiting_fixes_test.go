@@ -71,7 +71,7 @@ func TestRaiseQuotaOfWorker(t *testing.T) {
 	rule, _ := rules.ByCode("JM029")
 	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1)
-	assert.Equal(t, found[0].Fixes[1].Text, "raise the quota of ClusterQueue cluster-queue on kwok-w2 by 1 to 2 cpu (flavor default-flavor)")
+	assert.Equal(t, found[0].Fixes[1].Text, "raise the quota of ClusterQueue cluster-queue on kwok-w2 from 1 to 2 cpu (flavor default-flavor)")
 	assert.Assert(t, strings.Contains(found[0].Fixes[1].Shell(), `"path":"/spec/resourceGroups/0/flavors/0/resources/0/nominalQuota","value":"2"`))
 }
 
