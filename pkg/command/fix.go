@@ -20,14 +20,28 @@ type Fix struct {
 
 // Again adds to a fix that changes a manifest how a submitted object gets the change. It names the object, like
 // "Job ml/train", because the answer about another Job may quote the fix. It has no command for that: a user who
-// only copies commands would delete the object, and lose its place in the queue.
-func (f Fix) Again(object string) Fix {
+// only copies commands would delete the object, and lose its place in the queue. template is the field that the object
+// is created from, like "spec.jobTemplate of CronJob ml/train", "" if the user creates it.
+func (f Fix) Again(object, template string) Fix {
+	if template != "" {
+		return f.inTemplate(object, template)
+	}
 	again := "delete " + object + ", and create it again"
 	if len(f.Command) == 0 && len(f.Then) == 0 {
 		f.Text += ", then " + again
 		return f
 	}
 	f.Then = append(f.Then, Step{Text: again, Command: []string{}})
+	return f
+}
+
+// inTemplate adds to a fix that changes a manifest which template has the manifest.
+func (f Fix) inTemplate(object, template string) Fix {
+	if len(f.Command) == 0 && len(f.Then) == 0 {
+		f.Text += " in " + template + ", then delete " + object
+		return f
+	}
+	f.Then = append(f.Then, Step{Text: "make the change in " + template + ", and delete " + object, Command: []string{}})
 	return f
 }
 

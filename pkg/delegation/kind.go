@@ -214,3 +214,13 @@ func (k Kind) String() string {
 	}
 	return k.Name + "." + k.Resource.Group
 }
+
+// TemplatePath returns the path of the template from which objects of the kind create others, like
+// "spec.jobTemplate", "" if the kind has none.
+func (k Kind) TemplatePath() string {
+	const depth = 2
+	if !k.Template || len(k.ManagedBy) <= depth {
+		return ""
+	}
+	return strings.Join(k.ManagedBy[:depth], ".")
+}

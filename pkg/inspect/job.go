@@ -237,6 +237,21 @@ func (j *Job) IsPart() bool {
 	return known && !row.Template
 }
 
+// Template returns the field of the object that creates the Job from a template, like "spec.jobTemplate of CronJob
+// ml/train", and that object, like "CronJob ml/train". Both are "" if no known kind with a template does.
+func (j *Job) Template() (field, object string) {
+	if j.Controller == nil {
+		return "", ""
+	}
+	row, _ := delegation.KindOf(schema.FromAPIVersionAndKind(j.Controller.APIVersion, j.Controller.Kind))
+	path := row.TemplatePath()
+	if path == "" {
+		return "", ""
+	}
+	object = j.Controller.Kind + " " + j.Namespace + "/" + j.Controller.Name
+	return path + " of " + object, object
+}
+
 // GetObjectKind makes a Job, together with DeepCopyObject, a runtime.Object for kubectl's printers.
 func (j *Job) GetObjectKind() schema.ObjectKind {
 	return &metav1.TypeMeta{APIVersion: j.APIVersion, Kind: j.Kind}

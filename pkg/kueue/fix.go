@@ -36,6 +36,9 @@ type FixTarget struct {
 	// LocalQueues that take Workloads, as far as they are known.
 	NamespaceLabels func(namespace string) map[string]string
 	OpenQueues      func(namespace string) []string
+	// Template is the field from which another object creates the Job, like "spec.jobTemplate of CronJob ml/train", ""
+	// if none does.
+	Template string
 	// Topologies are those of the cluster.
 	Topologies Topologies
 	// Flavors are the ResourceFlavors of all clusters, as far as they were read. A missing one is
@@ -224,7 +227,7 @@ func (s FixTarget) requestLess(what string) command.Fix {
 	switch kind, _ := s.job(); {
 	case s.hasOnePod():
 		return s.change("%s", what)
-	case s.IsNew, kind != "" && kind != delegation.Job().Kind:
+	case s.IsNew, s.Template != "", kind != "" && kind != delegation.Job().Kind:
 		return s.change("%s (fewer Pods at once, or less per Pod)", what)
 	}
 	return fix("%s (run fewer Pods at once, or delete %s and create it again with less per Pod)", what, s.jobName())

@@ -67,7 +67,11 @@ func (s FixTarget) fixByCreation(condition, change string) command.Fix {
 		kind = command.KindName(row)
 	}
 	f := fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", kind, owner.Name), "%sdelete the %s", condition, owner.Kind)
-	f.Then = []command.Step{{Text: "create the " + owner.Kind + " again" + change, Command: []string{}}}
+	again := "create the " + owner.Kind + " again"
+	if s.Template != "" {
+		again = "have the next one created from " + s.Template
+	}
+	f.Then = []command.Step{{Text: again + change, Command: []string{}}}
 	return f
 }
 
@@ -89,7 +93,7 @@ func (s FixTarget) again(f command.Fix) command.Fix {
 	if s.IsNew {
 		return f
 	}
-	return f.Again(s.jobName())
+	return f.Again(s.jobName(), s.Template)
 }
 
 // job returns the kind and the name of the Job, "" if unknown.

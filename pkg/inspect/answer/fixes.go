@@ -85,9 +85,13 @@ func (q *Question) startPods(j *inspect.Job) []command.Fix {
 		o = j
 	}
 	if o.ManagedBy == delegation.MultiKueue && !o.IsElastic() {
+		again := "create the " + o.Kind + " again"
+		if template, _ := o.Template(); template != "" {
+			again = "have the next one created from " + template
+		}
 		return []command.Fix{{
 			Text: "delete the " + o.Kind, Command: q.words(advice.KubectlJob(o, "delete")),
-			Then: []command.Step{{Text: "create the " + o.Kind + " again with " + enough, Command: []string{}}},
+			Then: []command.Step{{Text: again + " with " + enough, Command: []string{}}},
 		}}
 	}
 	patch := advice.KubectlJob(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))

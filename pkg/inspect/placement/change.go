@@ -41,6 +41,7 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 	}
 	if target.IsNew = s.request.origin == nil; !target.IsNew {
 		target.Kind, target.Name = s.request.origin.Kind, s.request.origin.Name
+		target.Template, _ = s.request.origin.Template()
 	}
 	target.IsStep = s.isStep
 	for _, f := range wait.Fixes(target) {
@@ -125,7 +126,8 @@ func (s *site) again(c inspect.PlacementChange) inspect.PlacementChange {
 	if s.request.origin == nil {
 		return c
 	}
-	f := command.Fix{Text: c.Message, Command: command.Words(c.Command), Then: c.Then}.Again(s.submitted())
+	template, _ := s.request.origin.Template()
+	f := command.Fix{Text: c.Message, Command: command.Words(c.Command), Then: c.Then}.Again(s.submitted(), template)
 	c.Tail = strings.TrimPrefix(f.Text, c.Message)
 	c.Message, c.Command, c.Then = f.Text, f.Shell(), f.Then
 	return c
@@ -138,14 +140,20 @@ func (s *site) submitted() string {
 }
 
 // patchParallelism returns the command that sets spec.parallelism of a submitted Job, "" if none was
-// submitted.
+// submitted, or if it is made from a template: the next one would have the old value.
 func (s *site) patchParallelism(n int64) string {
 	o := s.request.origin
-	if o == nil || !o.Row().IsJob() {
+	if o == nil || !o.Row().IsJob() || isFromTemplate(o) {
 		return ""
 	}
 	patch := command.Patch(n, "spec", "parallelism")
 	return command.Kubectl(o.Context, o.Namespace, "patch", command.KindName(o.Row()), o.Name).With("--type", "merge", "-p", patch).Shell()
+}
+
+// isFromTemplate reports whether an object is created from a template, as by a CronJob.
+func isFromTemplate(o *inspect.Job) bool {
+	template, _ := o.Template()
+	return template != ""
 }
 
 // hasFree reports whether a flavor has enough free quota.

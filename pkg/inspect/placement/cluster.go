@@ -259,7 +259,11 @@ func (s *site) startsPods() bool {
 	if !s.request.isPaused {
 		return true
 	}
-	s.change(inspect.PlacementChange{Message: "set spec.parallelism to 1 or more", Command: s.patchParallelism(1)})
+	c := inspect.PlacementChange{Message: "set spec.parallelism to 1 or more", Command: s.patchParallelism(1)}
+	if s.request.origin != nil && isFromTemplate(s.request.origin) {
+		c = s.again(c)
+	}
+	s.change(c)
 	return s.decide(inspect.Never, inspect.NoPods, "spec.parallelism is 0, so it starts no Pods")
 }
 

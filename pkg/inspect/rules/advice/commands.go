@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -26,6 +28,10 @@ func DeleteJob(j *inspect.Job) command.Command { return KubectlJob(j, "delete") 
 // CreateAgain returns how to restart a Job from scratch, or with another specification: what follows says
 // what changes. It names the Job, because the step before it may be about a mirror.
 func CreateAgain(j *inspect.Job) command.Prose {
+	if template, object := j.Template(); template != "" {
+		field, _, _ := strings.Cut(template, " ")
+		return command.Say("%s, and have %s (%s) create the next one", DeleteNamed(j), object, field)
+	}
 	return command.Say("%s, and create the %s again", DeleteNamed(j), j.Kind)
 }
 

@@ -204,6 +204,7 @@ func EndWait(v *view.View, j *inspect.Job, f *inspect.Facts, w *kueue.Workload, 
 		target = FixTargetOf(v, f, w, wait, "")
 	}
 	target.Kind, target.Name = j.Kind, j.Name
+	target.Template, _ = j.Template()
 	return command.Alternatives(wait.Fixes(target))
 }
 

@@ -85,7 +85,7 @@ func correctHead(x blockedBehind) command.Prose {
 		job = "its Job"
 	}
 	describe := kueue.Kubectl(x.Worker.Context, "describe", "Workload", w.Namespace, w.Name)
-	return command.Fix{Text: "correct the resources of " + x.other, Command: describe.Words()}.Again(job).Prose()
+	return command.Fix{Text: "correct the resources of " + x.other, Command: describe.Words()}.Again(job, "").Prose()
 }
 
 func (x *blockedBehind) evidence() []string {

@@ -175,6 +175,7 @@ func addQuota(v *view.View, s *view.Sighting, held []heldCopy) {
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
 		target := advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, "")
 		target.Kind, target.Name = s.Jobs[0].Kind, s.Jobs[0].Name
+		target.Template, _ = s.Jobs[0].Template()
 		waits[i] = kueue.ClusterWait{Wait: h.wait, Target: target}
 	}
 	s.Remedy = command.Alternatives(kueue.Fixes(waits))
