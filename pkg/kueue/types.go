@@ -283,6 +283,7 @@ type ClusterQueue struct {
 		// FlavorsReservation is what its Workloads hold, according to Kueue.
 		FlavorsReservation []FlavorUsage    `json:"flavorsReservation,omitempty"`
 		PendingWorkloads   int32            `json:"pendingWorkloads,omitempty"`
+		ReservingWorkloads int32            `json:"reservingWorkloads,omitempty"`
 		EffectiveQuotas    *EffectiveQuotas `json:"effectiveQuotas,omitempty"`
 		// FairSharing is not nil if Kueue's configuration enables fair sharing.
 		FairSharing *FairSharing `json:"fairSharing,omitempty"`

@@ -51,3 +51,66 @@ func TestMissingQueueWithoutWorkload(t *testing.T) {
 		assert.Equal(t, trace.Remedy, found[0].Remedy, name)
 	}
 }
+
+// TestAdmittedOnManager checks that a Job that Kueue admitted on the manager gets another LocalQueue first, which changes
+// only the Job, and that the check of its ClusterQueue is no fix while this would stop other Jobs, or while no worker has
+// the LocalQueue.
+func TestAdmittedOnManager(t *testing.T) {
+	const move, check, own = "with label kueue.x-k8s.io/queue-name=workers", "add AdmissionCheck multikueue to spec.admissionChecksStrategy", "to run it on kwok-mgr, give it to the built-in controller: "
+	serves := func(counts string) edit {
+		return patch("kwok-mgr", "ClusterQueue/cluster-queue", `{status: {`+counts+`}}`)
+	}
+	alone := serves("reservingWorkloads: 1, pendingWorkloads: 0")
+	other := []edit{
+		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: workers}, spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}]}}}`),
+		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: workers, namespace: default}, spec: {clusterQueue: workers}}`),
+	}
+	for name, tt := range map[string]struct {
+		edits []edit
+		want  []string
+	}{
+		"the queue has no other Workloads": {[]edit{alone}, []string{check, own}},
+		"another queue dispatches":         {append(other, alone), []string{move, check, own}},
+		"another Workload has quota":       {append(other, serves("reservingWorkloads: 2, pendingWorkloads: 0")), []string{move, own}},
+		"another Workload waits":           {[]edit{serves("reservingWorkloads: 1, pendingWorkloads: 1")}, []string{own}},
+		"one worker has the LocalQueue":    {[]edit{alone, remove("kwok-w1", "LocalQueue/*")}, []string{check, own}},
+		"no worker has the LocalQueue":     {[]edit{alone, remove("kwok-w1", "LocalQueue/*"), remove("kwok-w2", "LocalQueue/*")}, []string{own}},
+	} {
+		v := testCase{base: "running", edits: append(admittedHere(), tt.edits...)}.make(t)
+		f := findingOf(t, judge(t, v, rules.All(), 0), "JM013")
+		ways := strings.Split(f.Remedy, "; or ")
+		assert.Equal(t, len(ways), len(tt.want), "%s: %s", name, f.Remedy)
+		for i, way := range ways {
+			assert.Assert(t, strings.Contains(way, tt.want[i]), "%s: %s", name, way)
+		}
+	}
+}
+
+// TestCheckStopsOthers checks that a fix that adds MultiKueue's check to a ClusterQueue says which other Jobs it stops.
+func TestCheckStopsOthers(t *testing.T) {
+	for count, warns := range map[string]bool{"1": false, "2": true} {
+		v := testCase{base: "running", edits: []edit{
+			patch("kwok-mgr", "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}, status: {reservingWorkloads: `+count+`, pendingWorkloads: 0}}`),
+			patch("kwok-mgr", "Workload/default/job-train-1c348", `{status: {admissionChecks: null}}`),
+			patch("kwok-mgr", "Job/default/train", `{status: {active: 0, ready: 0}}`),
+		}}.make(t)
+		f := findingOf(t, judge(t, v, rules.All(), 0), "JM104")
+		const warning = " of ClusterQueue cluster-queue (stops its Jobs whose managedBy is not kueue.x-k8s.io/multikueue): "
+		assert.Equal(t, strings.Contains(f.Remedy, warning), warns, f.Remedy)
+	}
+}
+
+// TestChainStrandsJobs checks that the fix of a worker that dispatches says so if its check also serves Jobs of its own.
+func TestChainStrandsJobs(t *testing.T) {
+	copied := addWorkload("kwok-mgr", "job-other", "labels: {kueue.x-k8s.io/multikueue-origin: upstream}",
+		`admissionChecks: [{name: multikueue, state: Rejected, message: No multikueue adapter found, lastTransitionTime: "2026-11-20T23:50:26Z"}]`)
+	for _, has := range []bool{true, false} {
+		edits := []edit{copied}
+		if !has {
+			edits = append(edits, remove("kwok-mgr", "Job/*"))
+		}
+		f := findingOf(t, judge(t, testCase{base: "running", edits: edits}.make(t), rules.All(), 0), "JM015")
+		const warning = "remove the MultiKueue check from ClusterQueue cluster-queue (strands the Jobs that kwok-mgr itself gives to workers), or "
+		assert.Equal(t, strings.HasPrefix(f.Remedy, warning), has, f.Remedy)
+	}
+}

@@ -222,15 +222,20 @@ func DropWorker(manager *inspect.Facts, cluster string) command.Prose {
 	return command.Say("to give up worker %s of %s, reconnect it first, or delete its mirrors there; then remove it from the MultiKueueConfig", cluster, manager.Context)
 }
 
-// AddMultiKueueCheck returns how to have a ClusterQueue give its Jobs to workers again.
+// AddMultiKueueCheck returns how to have a ClusterQueue give its Jobs to workers, and that this stops other
+// Jobs if the queue has or may have such.
 func AddMultiKueueCheck(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) command.Prose {
 	object, check := view.OfKueue(f, "ClusterQueue", "", q.Name), v.MultiKueueCheck(f.Context)
+	where := "spec.admissionChecksStrategy of ClusterQueue " + q.Name
+	if v.HasOtherWorkloads(f, q) {
+		where += fmt.Sprintf(" (stops its Jobs whose managedBy is not %s)", delegation.MultiKueue)
+	}
 	if check.Name == "" {
-		return command.Say("add an AdmissionCheck of MultiKueue to spec.admissionChecksStrategy of ClusterQueue %s: %s", q.Name, KubectlObject(object, "edit"))
+		return command.Say("add an AdmissionCheck of MultiKueue to %s: %s", where, KubectlObject(object, "edit"))
 	}
 	add := KubectlObject(object, "edit")
 	if len(q.Checks()) == 0 {
 		add = PatchObject(object, []any{map[string]any{"name": check.Name}}, "spec", "admissionChecksStrategy", "admissionChecks")
 	}
-	return command.Say("add AdmissionCheck %s to spec.admissionChecksStrategy of ClusterQueue %s: %s", check.Name, q.Name, add)
+	return command.Say("add AdmissionCheck %s to %s: %s", check.Name, where, add)
 }

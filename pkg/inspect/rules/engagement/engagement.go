@@ -147,13 +147,16 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	v.Report(sighting)
 }
 
-// runOnWorker returns how to run a Job on a worker that Kueue admitted on the manager. Its own
-// queue can give it to workers, unless another one does.
+// runOnWorker returns how to run a Job that Kueue admitted on the manager. Another queue comes first, because that
+// changes only the Job. A check of its own ClusterQueue is a way only if it helps the Job and stops no others.
 func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command.Prose {
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
-	remedy := advice.AddMultiKueueCheck(v, s.Manager, q)
+	var ways []command.Prose
 	if queue != advice.QueuePlaceholder {
-		remedy = command.Say("%s; or %s", remedy, afterOpening(advice.OpenQueue(v, s, queue), command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
+		ways = append(ways, afterOpening(advice.OpenQueue(v, s, queue), command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
 	}
-	return command.Say("%s; or to run it on %s, %s", remedy, j.Context, advice.Disown(v, j))
+	if v.MayDispatch(s.Manager, j.Namespace, s.Workload.Spec.QueueName) && !v.HasOtherWorkloads(s.Manager, q) {
+		ways = append(ways, advice.AddMultiKueueCheck(v, s.Manager, q))
+	}
+	return command.Join(append(ways, command.Say("to run it on %s, %s", j.Context, advice.Disown(v, j))), "; or ")
 }

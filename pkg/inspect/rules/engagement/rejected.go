@@ -146,11 +146,14 @@ func reportNoAdapter(v *view.View, r rejection) {
 // objects of its own cluster, not the copy of a Workload.
 func reportChain(v *view.View, r rejection, s view.Sighting) {
 	w, context := r.workload, r.manager.Context
-	queue := "the ClusterQueue"
+	queue, own := "the ClusterQueue", ""
 	fix := command.Kubectl(context, "", "get", kueue.Resource("ClusterQueue"))
 	if local, _ := v.LocalQueue(r.manager, w.Namespace, w.Spec.QueueName); local != nil {
 		queue = "ClusterQueue " + local.Spec.ClusterQueue
 		fix = kueue.Kubectl(context, "edit", "ClusterQueue", "", local.Spec.ClusterQueue)
+		if q, _ := v.ClusterQueue(r.manager, local.Spec.ClusterQueue); q != nil && v.DelegatedIn(r.manager, q) > 0 {
+			own = fmt.Sprintf(" (strands the Jobs that %s itself gives to workers)", context)
+		}
 	}
 	for _, upstream := range v.Submissions() {
 		if upstream.Manager != r.manager && upstream.Workload != nil && upstream.Workload.Namespace == w.Namespace && upstream.Workload.Name == w.Name {
@@ -160,7 +163,7 @@ func reportChain(v *view.View, r rejection, s view.Sighting) {
 	s.Object = view.OfKueue(r.manager, "LocalQueue", w.Namespace, w.Spec.QueueName)
 	s.Cause = strings.Join([]string{"chain", context, w.Namespace, w.Spec.QueueName}, " ")
 	s.Message = fmt.Sprintf("%s of worker %s has a MultiKueue check: it dispatches Workloads that it should run", queue, context)
-	s.Remedy = command.Say("remove the MultiKueue check from %s, or recreate LocalQueue %s/%s with a ClusterQueue that has none: %s", queue, w.Namespace, w.Spec.QueueName, fix)
+	s.Remedy = command.Say("remove the MultiKueue check from %s%s, or recreate LocalQueue %s/%s with a ClusterQueue that has none: %s", queue, own, w.Namespace, w.Spec.QueueName, fix)
 	v.Report(s)
 }
 

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -41,8 +42,14 @@ func (v *View) WorkersWithoutQueue(manager *inspect.Facts, namespace, localQueue
 	if queue == nil {
 		return nil
 	}
+	return v.workersWithoutQueue(manager, namespace, localQueue, queue.Checks())
+}
+
+// workersWithoutQueue returns the workers behind AdmissionChecks, if all of them certainly lack a LocalQueue;
+// otherwise nil.
+func (v *View) workersWithoutQueue(manager *inspect.Facts, namespace, localQueue string, checks []string) []*inspect.Facts {
 	var workers []*inspect.Facts
-	for _, name := range manager.Kueue.ClustersBehind(queue.Checks()) {
+	for _, name := range manager.Kueue.ClustersBehind(checks) {
 		worker, ok := v.Facts(v.inventory.ContextOf(manager, name))
 		if !ok || worker.Kueue == nil {
 			return nil
@@ -53,6 +60,40 @@ func (v *View) WorkersWithoutQueue(manager *inspect.Facts, namespace, localQueue
 		workers = append(workers, worker)
 	}
 	return workers
+}
+
+// MayDispatch reports whether a LocalQueue would give its Jobs to workers if its ClusterQueue had the
+// AdmissionCheck of MultiKueue: not all workers behind it lack the LocalQueue. As WorkersWithoutQueue, it notes
+// no parts.
+func (v *View) MayDispatch(manager *inspect.Facts, namespace, localQueue string) bool {
+	check := manager.Kueue.MultiKueueCheck()
+	return check == nil || len(v.workersWithoutQueue(manager, namespace, localQueue, []string{check.Name})) == 0
+}
+
+// HasOtherWorkloads reports whether a ClusterQueue has or may have Workloads of Jobs that are not delegated to
+// MultiKueue. MultiKueue rejects these, and Kueue stops them, once the queue has its check (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go). As WorkersWithoutQueue, it notes no parts.
+func (v *View) HasOtherWorkloads(f *inspect.Facts, q *kueue.ClusterQueue) bool {
+	return int(q.Status.ReservingWorkloads+q.Status.PendingWorkloads) > v.DelegatedIn(f, q)
+}
+
+// DelegatedIn returns how many unfinished Workloads of a ClusterQueue are of Jobs that are delegated to MultiKueue, as
+// far as these were read. As WorkersWithoutQueue, it notes no parts.
+func (v *View) DelegatedIn(f *inspect.Facts, q *kueue.ClusterQueue) int {
+	n := 0
+	for _, p := range v.inventory.Pairs.Pairs {
+		if p.Origin == nil || p.Origin.Context != f.Context || p.Origin.ManagedBy != delegation.MultiKueue {
+			continue
+		}
+		w := inspect.CurrentWorkload(v.inventory.WorkloadsOf(p, f))
+		if w == nil || !w.IsActive() || w.Is(kueue.Finished) {
+			continue
+		}
+		if local, _ := f.Lookup().LocalQueue(w.Namespace, w.Spec.QueueName); local != nil && local.Spec.ClusterQueue == q.Name {
+			n++
+		}
+	}
+	return n
 }
 
 // IsInMultiKueue reports whether a Job is in a LocalQueue that certainly gives its Jobs to MultiKueue. Only
