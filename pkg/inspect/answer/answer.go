@@ -184,8 +184,9 @@ func (q *Question) explain(a *Answer) {
 		q.addPassedLimit(a)
 		return
 	}
-	for i := range q.Trace.Findings {
-		f := &q.Trace.Findings[i]
+	findings := historyLast(q.Trace.Findings)
+	for i := range findings {
+		f := &findings[i]
 		// A controller that is behind does not explain two runs.
 		isOther := a.State == inspect.StateDuplicate && f.AwaitsActor
 		switch {
@@ -193,24 +194,25 @@ func (q *Question) explain(a *Answer) {
 		case q.addAside(a, f):
 		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
 			a.addFrom(f)
-		case a.isExplainedBy(f) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
-			f = q.closest(i, a)
+		case q.explains(f, a) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
+			f = q.closest(findings[i:], a)
 			a.take(f, q.reasonOf(f), q.clusterNames()...)
 			return
 		}
 	}
 }
 
-// closest returns the finding that explains an answer: of the finding at i and the later ones of the same
-// severity, the first about a Job of the pair itself.
-func (q *Question) closest(i int, a *Answer) *inspect.Finding {
-	for k := range q.Trace.Findings[i:] {
-		f := &q.Trace.Findings[i+k]
-		if f.Severity == q.Trace.Findings[i].Severity && q.isOfPairItself(f) && a.isExplainedBy(f) && !q.isRefuted(f, a) && !IsAboutQuota(f.Code) {
+// closest returns the finding that explains an answer: of those that have the severity of the first one, the
+// first about a Job of the pair itself.
+func (q *Question) closest(findings []inspect.Finding, a *Answer) *inspect.Finding {
+	first := &findings[0]
+	for i := range findings {
+		f := &findings[i]
+		if f.Severity == first.Severity && isHistory(f.Code) == isHistory(first.Code) && q.isOfPairItself(f) && q.explains(f, a) && !q.isRefuted(f, a) && !IsAboutQuota(f.Code) {
 			return f
 		}
 	}
-	return &q.Trace.Findings[i]
+	return first
 }
 
 // isOfPairItself reports whether the object of a finding is a Job of the pair.
