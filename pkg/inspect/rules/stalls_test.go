@@ -350,6 +350,11 @@ func TestPreemptors(t *testing.T) {
 			assert.Equal(t, len(findings), 1, "%+v", findings)
 			assert.Assert(t, strings.Contains(findings[0].Message, tt.want), findings[0].Message)
 			assert.Assert(t, strings.Contains(strings.Join(findings[0].Evidence, "\n"), message), "%q", findings[0].Evidence)
+			if tt.code == "JM127" {
+				assert.Assert(t, strings.HasPrefix(findings[0].Remedy, "while its copy exists, "), findings[0].Remedy)
+				gone := judge(t, testCase{base: "running", edits: append(tt.edits, remove(w1, workload))}.make(t), []rules.Rule{rule}, 0)
+				assert.Equal(t, gone[0].Remedy, "check on MultiKueueCluster worker1 why it was evicted: `kubectl --context kwok-w1 -n default get events --field-selector involvedObject.name=job-train-1c348`")
+			}
 		})
 	}
 }

@@ -102,6 +102,21 @@ func describeWorkload(context string, w *kueue.Workload) command.Command {
 	return kueue.Kubectl(context, "describe", "Workload", w.Namespace, w.Name)
 }
 
+// eventsOf returns the command that shows the events on a context of a Workload with the same namespace and
+// name. They remain for an hour, also those of a deleted Workload.
+func eventsOf(context string, w *kueue.Workload) command.Command {
+	return command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name)
+}
+
+// checkEviction returns how to find out why a worker has evicted a Workload. context is "" if unknown.
+func checkEviction(worker, context string, w *kueue.Workload) command.Prose {
+	check := command.Say("check on %s why it was evicted", worker)
+	if context == "" {
+		return check
+	}
+	return command.Say("%s: %s", check, eventsOf(context, w))
+}
+
 // findEvictionCause returns how to find out why a Job is restarted again and
 // again. It depends on the message about the last time.
 func findEvictionCause(v *view.View, s view.Submission) command.Prose {
@@ -109,8 +124,11 @@ func findEvictionCause(v *view.View, s view.Submission) command.Prose {
 	cluster, context := retriedBy(v, s)
 	switch {
 	case strings.Contains(why, retriedEvicted) && context != "":
-		return command.Say("while its copy exists, check why MultiKueueCluster %s evicts it: %s; later, read its events: %s", cluster, describeWorkload(context, w),
-			command.Kubectl(context, w.Namespace, "get", "events", "--field-selector", "involvedObject.name="+w.Name))
+		if c, ok := v.CopyOn(s, cluster); ok && c.Workload == nil {
+			return checkEviction("MultiKueueCluster "+cluster, context, w)
+		}
+		return command.Say("while its copy exists, check why MultiKueueCluster %s evicts it: %s; later, read its events: %s",
+			cluster, describeWorkload(context, w), eventsOf(context, w))
 	case strings.Contains(why, "no longer exists"):
 		return command.Say("find out who deletes %s or Workloads on the workers, and check that each MultiKueueCluster points to a different cluster: %s", quote.Plural(s.Job()),
 			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))

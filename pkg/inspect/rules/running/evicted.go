@@ -59,10 +59,7 @@ func describeEviction(v *view.View, s view.Submission, evictions int32) view.Sig
 		Message:  where + " evicted it; MultiKueue offers it again",
 		Evidence: append([]string{quote.MultiKueueCheck(s)}, evictionOf(s)...),
 	}
-	check := command.Say("check on %s why it was evicted", where)
-	if context != "" {
-		check = command.Say("%s: %s", check, command.Kubectl(context, s.Workload.Namespace, "get", "events", "--field-selector", "involvedObject.name="+s.Workload.Name))
-	}
+	check := checkEviction(where, context, s.Workload)
 	sighting.Remedy = command.Say("if this repeats, %s", check)
 	if evictions >= manyRestarts {
 		sighting.Remedy = check
