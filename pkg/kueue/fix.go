@@ -30,6 +30,9 @@ type FixTarget struct {
 	IsStep bool
 	// IsNew is whether the Job was not submitted yet: the user can change its manifest.
 	IsNew bool
+	// OwnerField is the field of a Job that was not submitted yet and that must name MultiKueue if the Job is
+	// submitted before its queue works again; "" if Kueue sets the field, or there is none.
+	OwnerField string
 	// Kind and Name are those of the Job, "" if the Workload's owner has them.
 	Kind, Name string
 	// NamespaceLabels returns the labels of a namespace of the cluster, nil if unknown. OpenQueues returns its

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
 
 // cohortCycle is the reason of an inactive ClusterQueue whose cohorts form a cycle. Nothing in
@@ -35,9 +36,20 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	case w.Reason == ReasonNamespaceExcluded:
 		return []command.Fix{s.admitNamespace(clusterQueue)}
 	case s.isLocalQueueStopped(w):
-		return []command.Fix{ResumeLocalQueue(s.Context, namespace, s.Workload.Spec.QueueName)}
+		return s.beforeSubmission(ResumeLocalQueue(s.Context, namespace, s.Workload.Spec.QueueName))
 	}
-	return s.ActivateQueue(clusterQueue)
+	return s.beforeSubmission(s.ActivateQueue(clusterQueue)...)
+}
+
+// beforeSubmission adds to fixes of a queue that a Job must be submitted after them, if that is so.
+func (s FixTarget) beforeSubmission(fixes ...command.Fix) []command.Fix {
+	if s.OwnerField == "" {
+		return fixes
+	}
+	for i := range fixes {
+		fixes[i].Text += fmt.Sprintf(" before you submit the Job, or set %s to %s", s.OwnerField, delegation.MultiKueue)
+	}
+	return fixes
 }
 
 // ResumeLocalQueue returns how to resume a stopped LocalQueue.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,9 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 		target.Template, _ = s.request.origin.Template()
 	}
 	target.IsStep = s.isStep
+	if s.role.isNew && s.role.isEntry && s.request.isUndefaulted(s.facts) {
+		target.OwnerField = cmp.Or(s.request.OwnerField, "spec.managedBy")
+	}
 	for _, f := range wait.Fixes(target) {
 		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell(), Then: f.Then})
 	}

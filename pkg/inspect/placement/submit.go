@@ -44,13 +44,13 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 }
 
 // Entries returns the clusters that a request would be submitted to: the
-// management clusters that have its queue. If there are none, these are all
-// management clusters for Jobs of MultiKueue and those whose queue exists nowhere, and all clusters for
-// others.
+// management clusters that have its queue, also if they lack what shows that it
+// dispatches. If there are none, these are all management clusters for Jobs of MultiKueue and those whose
+// queue exists nowhere, and all clusters for others.
 func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 	var managers []*inspect.Facts
 	for _, f := range v.Clusters {
-		if isManager(f, r.defaulted(f, false)) {
+		if with := r.defaulted(f, false); isManager(f, with) || isBrokenManager(f, with) {
 			managers = append(managers, f)
 		}
 	}
@@ -79,9 +79,43 @@ func isManager(f *inspect.Facts, r *Request) bool {
 	return hasCapacity(f) && len(candidatesOf(f, r, nil)) > 0
 }
 
+// isBrokenManager reports whether a cluster with workers has the LocalQueue of a request, but lacks its ClusterQueue or
+// one of the AdmissionChecks of that: whether the queue dispatches is then unknown, and it admits nothing.
+func isBrokenManager(f *inspect.Facts, r *Request) bool {
+	if !hasCapacity(f) || len(f.Kueue.Clusters) == 0 {
+		return false
+	}
+	route := f.LookupAll().Route(r.Namespace, r.Queue)
+	return route.Local.Object != nil && route.Cluster.IsMissing() || lacksCheck(f, route.Cluster.Object)
+}
+
+// lacksCheck reports whether an AdmissionCheck of a ClusterQueue does not exist, and none of the others is
+// MultiKueue's. The queue is nil if it is unknown.
+func lacksCheck(f *inspect.Facts, q *kueue.ClusterQueue) bool {
+	var missing *kueue.MissingError
+	return q != nil && errors.As(f.LookupAll().MultiKueue(q).Unread, &missing)
+}
+
+// isUndefaulted reports whether Kueue's webhook on a cluster does not make MultiKueue the owner of a request although
+// its queue gives, or may give, Jobs to MultiKueue: the webhook knows neither a stopped LocalQueue nor the
+// controller of a missing AdmissionCheck (kueue: pkg/cache/queue/manager.go, ClusterQueueFromLocalQueue). MultiKueue
+// then rejects the Job later.
+func (r *Request) isUndefaulted(f *inspect.Facts) bool {
+	if !hasCapacity(f) || !r.Owner.IsBuiltIn() || r.PodSets == nil && r.OwnerField == "" {
+		return false
+	}
+	route := f.LookupAll().Route(r.Namespace, r.Queue)
+	q := route.Cluster.Object
+	if q == nil {
+		return false
+	}
+	return kueue.IsStopped(route.Local.Object.Spec.StopPolicy) && f.LookupAll().MultiKueue(q).Object != nil ||
+		len(f.Kueue.Clusters) > 0 && lacksCheck(f, q)
+}
+
 // defaulted returns the request with what Kueue's webhook on a cluster sets when it is created: a queue, if it
-// has no queue label, and MultiKueue as its owner, if it names no other one and its queue has a check of
-// MultiKueue (kueue: pkg/controller/jobframework/defaults.go). isTried is whether the cluster itself has
+// has no queue label, and MultiKueue as its owner, if it names no other one and its queue, which is not stopped,
+// has a check of MultiKueue (kueue: pkg/controller/jobframework/defaults.go). isTried is whether the cluster itself has
 // shown that, in a dry run. Of the kinds without known Pods, some have no owner.
 func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
 	if isTried || !hasCapacity(f) {
@@ -92,7 +126,7 @@ func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
 		with.Queue = DefaultQueue
 	}
 	if r.Owner.IsBuiltIn() && r.PodSets != nil && with.Queue != "" {
-		if q := queueOf(f, &with); q != nil && f.LookupAll().MultiKueue(q).Object != nil {
+		if q := queueOf(f, &with); q != nil && f.LookupAll().MultiKueue(q).Object != nil && !with.isUndefaulted(f) {
 			with.Owner = delegation.MultiKueue
 		}
 	}

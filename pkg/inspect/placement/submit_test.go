@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -94,6 +95,43 @@ func managerOfParis(t *testing.T) *inspect.Facts {
 	hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: workers}, spec: {clusters: [paris]}}")}
 	hub.Kueue.Clusters = []*kueue.MultiKueueCluster{parse[*kueue.MultiKueueCluster](t, "{metadata: {name: paris}}")}
 	return hub
+}
+
+// TestUndefaulted checks that a Job whose managedBy the webhook does not set now must be submitted after its queue works
+// again, or with managedBy. This cluster decides, although a worker has a queue of the same name.
+func TestUndefaulted(t *testing.T) {
+	const resume, missing = "resume LocalQueue ml/q on hub", "add what ClusterQueue q on hub lacks"
+	const field = " before you submit the Job, or set spec.managedBy to kueue.x-k8s.io/multikueue"
+	stop := func(hub *inspect.Facts) { hub.Kueue.Capacity.LocalQueues[0].Spec.StopPolicy = "Hold" }
+	lose := func(hub *inspect.Facts) {
+		hub.Kueue.Checks = nil
+		hub.Kueue.Capacity.ClusterQueues[0].Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "AdmissionCheckNotFound"}}
+	}
+	for name, tt := range map[string]struct {
+		change func(*inspect.Facts)
+		owner  delegation.Owner
+		want   string
+	}{
+		"stopped":                    {stop, delegation.BuiltIn, resume + field},
+		"stopped, with managedBy":    {stop, delegation.MultiKueue, resume},
+		"without check":              {lose, delegation.BuiltIn, missing + field},
+		"without check, but managed": {lose, delegation.MultiKueue, missing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub, w := managerOfParis(t), parse[world](t, simple("4"))
+			worker := w.facts()
+			worker.Context = "paris"
+			tt.change(hub)
+			j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+			j.Namespace = "ml"
+			r := placement.OfJob(&j, "q")
+			r.Owner = tt.owner
+			all := placement.Submit(inspect.NewInventory(time.Now(), []*inspect.Facts{hub, worker}, nil), &r)
+			assert.Equal(t, all[0].Context, "hub")
+			assert.Equal(t, placement.Overall(all), inspect.Never)
+			assert.Equal(t, all[0].Changes[0].Message, tt.want)
+		})
+	}
 }
 
 // TestManualSelector checks that no worker fits a Job that selects its Pods itself: MultiKueue's mirror of it is invalid.
