@@ -391,3 +391,22 @@ func TestLabelNamespace(t *testing.T) {
 		assert.Equal(t, wait.Fixes(target)[0].Text, tt.want, name)
 	}
 }
+
+// TestActivateInStoppedQueues checks that a deactivated Workload is activated after its stopped queues are resumed.
+func TestActivateInStoppedQueues(t *testing.T) {
+	const activate = "activate the Workload: kubectl --context w1 -n ml patch workloads.kueue.x-k8s.io job-a --type merge -p {\"spec\":{\"active\":true}}"
+	resume := func(what, command string) string {
+		return "resume " + what + " on w1: kubectl --context w1 " + command + " --type merge -p '{\"spec\":{\"stopPolicy\":\"None\"}}', and then "
+	}
+	cluster, local := resume("ClusterQueue q", "patch clusterqueues.kueue.x-k8s.io q"), resume("LocalQueue ml/gpu", "-n ml patch localqueues.kueue.x-k8s.io gpu")
+	for want, stopped := range map[string][2]string{activate: {"None", ""}, cluster + activate: {"Hold", ""}, local + activate: {"", "Hold"}, local + "CLUSTER" + activate: {"HoldAndDrain", "Hold"}} {
+		target := targetOf(t, "{metadata: {name: q}}")
+		target.LocalQueue.Namespace, target.LocalQueue.Name = "ml", "gpu"
+		target.ClusterQueue.Spec.StopPolicy, target.LocalQueue.Spec.StopPolicy = stopped[0], stopped[1]
+		wait := kueue.Wait{Reason: kueue.ReasonDeactivated}
+		// As a step, a command is words without quotes.
+		step := strings.ReplaceAll(cluster, "'", "")
+		got := strings.ReplaceAll(strings.ReplaceAll(fixesOf(&wait, target), "'", ""), "\\", "")
+		assert.Equal(t, got, strings.ReplaceAll(strings.ReplaceAll(want, "CLUSTER", step), "'", ""))
+	}
+}

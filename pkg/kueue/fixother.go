@@ -22,6 +22,33 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 	if s.Workload.Is(DeactivationTarget) {
 		return s.fixRepeatedDeactivation(w)
 	}
+	return s.afterResume(s.fixActivation(w))
+}
+
+// afterResume returns fixes that queue a Workload again, each as the last steps after those that resume its stopped
+// queues.
+func (s FixTarget) afterResume(fixes []command.Fix) []command.Fix {
+	var resumes []command.Fix
+	if q := s.ClusterQueue; q != nil && IsStopped(q.Spec.StopPolicy) {
+		resumes = append(resumes, s.activateQueue(q.Name))
+	}
+	if q := s.LocalQueue; q != nil && IsStopped(q.Spec.StopPolicy) {
+		resumes = append(resumes, ResumeLocalQueue(s.Context, q.Namespace, q.Name))
+	}
+	for i, f := range fixes {
+		for _, resume := range resumes {
+			if len(f.Command) > 0 {
+				resume.Then = append([]command.Step{{Text: f.Text, Command: f.Command}}, f.Then...)
+				f = resume
+			}
+		}
+		fixes[i] = f
+	}
+	return fixes
+}
+
+// fixActivation returns the fixes of a deactivated Workload in a queue that is open.
+func (s FixTarget) fixActivation(w *Wait) []command.Fix {
 	activate := Activate(s.Context, s.Workload)
 	switch w.Reason {
 	case ReasonTimedOut:

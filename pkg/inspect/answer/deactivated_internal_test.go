@@ -17,10 +17,11 @@ import (
 )
 
 // TestDeactivatedAndTooLarge checks that the fixes of a deactivated Job that would never run begin with
-// the change that makes it fit, and that they name the activation.
+// the change that makes it fit, and that they name the activation. If only its queue is stopped, to resume that comes first.
 func TestDeactivatedAndTooLarge(t *testing.T) {
 	for limit, want := range map[string][]string{
-		"9": {"activate the Workload"},
+		"9":  {"activate the Workload"},
+		"9 ": {"resume ClusterQueue q on hub, then activate the Workload"},
 		"2": {
 			"request at most 2 cpu, for hub, then delete Job ml/big, and create it again", "raise the quota of ClusterQueue q on hub from 2 to 4 cpu (flavor f)",
 			"activate the Workload, after a change that makes the Job fit",
@@ -35,6 +36,9 @@ func TestDeactivatedAndTooLarge(t *testing.T) {
 		var queue kueue.ClusterQueue
 		assert.NilError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(`{metadata: {name: q}, spec: {namespaceSelector: {},
   resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: LIMIT}]}]}]}}`, "LIMIT", limit)), &queue))
+		if strings.HasSuffix(limit, " ") {
+			queue.Spec.StopPolicy = "Hold"
+		}
 		var template kueue.PodTemplates
 		assert.NilError(t, yaml.Unmarshal([]byte(`{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 4}}}]}}}]}}`), &template))
 		local := &kueue.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "q"}}
@@ -51,6 +55,9 @@ func TestDeactivatedAndTooLarge(t *testing.T) {
 		q := Question{Inventory: v, Pair: inspect.Pair{Origin: job}, Trace: &inspect.Trace{}}
 		var texts []string
 		for _, f := range q.Answer().Fixes {
+			for _, then := range f.Then {
+				f.Text += ", then " + then.Text
+			}
 			texts = append(texts, f.Text)
 		}
 		assert.DeepEqual(t, texts, want)

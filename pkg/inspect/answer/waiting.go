@@ -248,6 +248,8 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	}
 	target := f.FixTarget(q.Inventory.Flavors())
 	target.Workload = w
+	route := f.LookupAll().Route(w.Namespace, w.Spec.QueueName)
+	target.LocalQueue, target.ClusterQueue = route.Local.Object, route.Cluster.Object
 	a.Fixes = wait.Fixes(target)
 	if wait.IsDeactivation() {
 		q.addLimit(&a)
@@ -265,7 +267,13 @@ func (q *Question) addLimit(a *Answer) {
 	}
 	b := (&Question{Inventory: q.Inventory, Pair: q.Pair, Trace: &inspect.Trace{}}).outlook(all)
 	a.Message += " Active, it " + strings.Replace(b.Message, "Would never run.", "would never run.", 1)
-	if len(b.Fixes) == 0 {
+	if len(b.Fixes) == 0 || all[0].Reason == inspect.QueueStopped {
+		// The fixes of the Workload also resume its queue.
+		return
+	}
+	if b.Reason == inspect.ReasonSetup {
+		// Nothing about the Job has to change.
+		a.Fixes = followedBy(b.Fixes, a.Fixes)
 		return
 	}
 	for i := range a.Fixes {
@@ -274,4 +282,15 @@ func (q *Question) addLimit(a *Answer) {
 		}
 	}
 	a.Fixes = append(b.Fixes, a.Fixes...)
+}
+
+// followedBy returns fixes, each with the first one of others as its last step.
+func followedBy(fixes, others []command.Fix) []command.Fix {
+	for i := range fixes {
+		if len(others) > 0 {
+			last := others[0]
+			fixes[i].Then = append(append(slices.Clone(fixes[i].Then), command.Step{Text: last.Text, Command: last.Command}), last.Then...)
+		}
+	}
+	return fixes
 }

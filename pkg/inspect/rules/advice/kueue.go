@@ -203,6 +203,11 @@ func EndWait(v *view.View, j *inspect.Job, f *inspect.Facts, w *kueue.Workload, 
 	if !view.IsHeldOtherwise(wait) && (wait.IsForQuota() || wait.IsForQueue()) {
 		target = FixTargetOf(v, f, w, wait, "")
 	}
+	if wait.IsDeactivation() {
+		// Only the remedy depends on the queues, so it notes no parts.
+		route := f.Lookup().Route(w.Namespace, w.Spec.QueueName)
+		target.LocalQueue, target.ClusterQueue = route.Local.Object, route.Cluster.Object
+	}
 	target.Kind, target.Name = j.Kind, j.Name
 	target.Template, _ = j.Template()
 	return command.Alternatives(wait.Fixes(target))
