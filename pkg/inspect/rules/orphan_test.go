@@ -207,6 +207,12 @@ func leftCases() []testCase {
 			addWorkload("kwok-mgr", "job-train-01764", forGone,
 				`conditions: [{type: Finished, status: "True", reason: OwnerNotFound, message: "", lastTransitionTime: "2026-11-20T23:27:35Z"}]`),
 		}},
+		{name: "a worker keeps the mirror, too", code: "JM058", base: orphan, edits: []edit{
+			addWorkload("kwok-mgr", "job-train-01764", forGone, `admissionChecks: [{name: multikueue, state: Rejected, message: No multikueue adapter found, lastTransitionTime: "2026-11-20T23:50:26Z"}]`),
+		}},
+		{name: "the Workload was rejected, too", code: "JM062", base: orphan, fires: true, edits: []edit{
+			addWorkload("kwok-mgr", "job-train-01764", forGone, `admissionChecks: [{name: multikueue, state: Rejected, message: No multikueue adapter found, lastTransitionTime: "2026-11-20T23:50:26Z"}]`),
+		}},
 		{name: "the Workload has an owner", code: "JM062", base: orphan, edits: []edit{
 			addWorkload("kwok-mgr", "job-train-01764", forGone+`, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: x, controller: true}]`, ""),
 		}},

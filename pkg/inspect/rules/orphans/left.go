@@ -2,7 +2,10 @@ package orphans
 
 import (
 	"fmt"
+	"iter"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -108,15 +111,20 @@ func rejectedLeftovers() view.Rule {
 	return view.Rule{
 		Code: "JM058", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
+			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
+			keepers := sets.New[*kueue.Workload]()
+			for k := range e.keepers() {
+				keepers.Insert(k.workload)
+			}
 			for _, d := range e.dispatchers {
 				workloads, _ := v.Workloads(d.Facts)
 				for _, w := range workloads {
 					state := v.CheckState(d.Facts, w)
-					if state != nil && state.State == kueue.CheckRejected && w.DeletionTimestamp == nil {
+					// MultiKueue rejects a Workload without a Job. JM062 reports those that keep a mirror.
+					if state != nil && state.State == kueue.CheckRejected && w.DeletionTimestamp == nil && !keepers.Has(w) {
 						e.reportCopies(d, w, state)
 					}
 				}
@@ -158,18 +166,30 @@ func keptByWorkload() view.Rule {
 			inspect.PartJobs, inspect.PartKueue, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
-			e := newMultiKueue(v)
-			for _, s := range e.strays() {
-				manager, w, _ := e.originalOf(s.worker, s.namespace, s.name)
-				if w == nil || w.DeletionTimestamp != nil || view.IsOwned(w) || w.Labels[delegation.JobUIDLabel] == "" {
-					continue
-				}
-				if !v.KnowsAll(manager, s.job.Row()) || e.JobOf(manager, w) != nil {
-					continue
-				}
-				v.Report(keptWorkload(manager, w, s, v.CheckState(manager, w)))
+			for k := range newMultiKueue(v).keepers() {
+				v.Report(keptWorkload(k.manager, k.workload, k.stray, v.CheckState(k.manager, k.workload)))
 			}
 		},
+	}
+}
+
+// keeper is a Workload whose Job is gone, and that keeps the mirror of the Job alive.
+type keeper struct {
+	stray
+	manager  *inspect.Facts
+	workload *kueue.Workload
+}
+
+// keepers returns the Workloads that keep mirrors without an origin alive.
+func (e *multiKueue) keepers() iter.Seq[keeper] {
+	return func(yield func(keeper) bool) {
+		for _, s := range e.strays() {
+			manager, w, _ := e.originalOf(s.worker, s.namespace, s.name)
+			isLeft := w != nil && w.DeletionTimestamp == nil && !view.IsOwned(w) && w.Labels[delegation.JobUIDLabel] != ""
+			if isLeft && e.KnowsAll(manager, s.job.Row()) && e.JobOf(manager, w) == nil && !yield(keeper{s, manager, w}) {
+				return
+			}
+		}
 	}
 }
 
