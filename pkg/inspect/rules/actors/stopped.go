@@ -66,7 +66,7 @@ func reportStopped(v *view.View, actor liveness.Actor, waiting []view.Sighting) 
 	first := waiting[0]
 	s := view.Sighting{
 		Object: first.Object, Cause: actor.String(),
-		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s have waited since", actor, quote.MaybeTime(at), jobs.Len(), inspect.And(sets.List(kinds))),
+		Message: fmt.Sprintf("%s stopped: its last action was at %s, and %d %s wait for it", actor, quote.MaybeTime(at), jobs.Len(), inspect.And(sets.List(kinds))),
 		Remedy:  advice.CheckActor(v, actor, first.Awaits),
 	}
 	for line := range waitingFor(actor, waiting) {
@@ -75,9 +75,15 @@ func reportStopped(v *view.View, actor liveness.Actor, waiting []view.Sighting) 
 	if check := v.MultiKueueCheck(actor.Context); check != (view.Object{}) && actor.Role == liveness.RoleKueue {
 		s.Object = check
 	}
-	s.Since = v.ToClusterClock(s.Object.Context, at)
+	s.Since = v.ToClusterClock(s.Object.Context, inVainSince(at, waiting))
 	for _, w := range waiting {
 		s.Jobs = append(s.Jobs, w.Jobs...)
 	}
 	v.Report(s)
+}
+
+// inVainSince returns when objects began to wait for an actor that stopped after its last action. Before that action,
+// they waited for an actor at work.
+func inVainSince(last time.Time, waiting []view.Sighting) time.Time {
+	return view.Latest(last, oldestOf(waiting).Awaits.Since)
 }
