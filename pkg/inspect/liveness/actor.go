@@ -75,6 +75,7 @@ const (
 	DutyGate     Duty = "an open preemption gate"
 	DutyMirror   Duty = "a mirror"
 	DutyRecord   Duty = "the record of the cluster that admitted it"
+	DutyWithdraw Duty = "the withdrawal of its admission"
 	DutyResume   Duty = "being resumed"
 	DutySpec     Duty = "the new size on the mirror"
 	DutyStatus   Duty = "the mirror's status"
@@ -93,7 +94,7 @@ const (
 // Duties returns all duties except DutyAny, in the order of reports.
 func Duties() []Duty {
 	return []Duty{
-		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyGate, DutyMirror, DutyRecord, DutyResume, DutySpec, DutyStatus, DutyEnd,
+		DutyWorkload, DutyQuota, DutyAdmit, DutyNominate, DutyCopy, DutyGate, DutyMirror, DutyRecord, DutyWithdraw, DutyResume, DutySpec, DutyStatus, DutyEnd,
 		DutyStop, DutyRelease, DutyRemove, DutyPickUp, DutyPods, DutySchedule, DutyStart,
 		DutyServe,
 	}

@@ -27,6 +27,7 @@ func wordsOf(d liveness.Duty) stepWords {
 		liveness.DutyGate:     {"open its preemption gate", "open their preemption gates", "on"},
 		liveness.DutyMirror:   {"create its mirror", "create their mirrors", "on"},
 		liveness.DutyRecord:   {"record that a worker admitted it", "record that workers admitted them", "on"},
+		liveness.DutyWithdraw: {"withdraw its admission", "withdraw their admissions", "on"},
 		liveness.DutyResume:   {"resume its mirror", "resume their mirrors", "on"},
 		liveness.DutySpec:     {"resize its mirror", "resize their mirrors", "on"},
 		liveness.DutyStatus:   {"copy the status of its mirror", "copy the status of their mirrors", "on"},

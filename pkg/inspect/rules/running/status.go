@@ -215,7 +215,7 @@ func admittedNowhereOn(v *view.View, s view.Submission, c view.Copy) view.Sighti
 			sighting.Since = view.Latest(sighting.Since, v.On(j.Context, c.Worker.Context, not.LastTransitionTime.Time))
 		}
 	}
-	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRecord, "", j.Context, sighting.Since)
+	sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyWithdraw, "", j.Context, sighting.Since)
 	sighting.Remedy = command.Say("%s; if that changes nothing, %s", sighting.Remedy, advice.CheckKueue(v, j.Context, sighting.Awaits))
 	if runsMirror(s, c.Worker) {
 		// The deactivation deletes the mirror with its Pods.
