@@ -20,8 +20,8 @@ import (
 // the change that makes it fit, and that they name the activation. If only its queue is stopped, to resume that comes first.
 func TestDeactivatedAndTooLarge(t *testing.T) {
 	for limit, want := range map[string][]string{
-		"9":  {"activate the Workload"},
-		"9 ": {"resume ClusterQueue q on hub, then activate the Workload"},
+		"9":     {"activate the Workload"},
+		"9000m": {"resume ClusterQueue q on hub, then activate the Workload"},
 		"2": {
 			"request at most 2 cpu, for hub, then delete Job ml/big, and create it again", "raise the quota of ClusterQueue q on hub from 2 to 4 cpu (flavor f)",
 			"activate the Workload, after a change that makes the Job fit",
@@ -36,7 +36,7 @@ func TestDeactivatedAndTooLarge(t *testing.T) {
 		var queue kueue.ClusterQueue
 		assert.NilError(t, yaml.Unmarshal([]byte(strings.ReplaceAll(`{metadata: {name: q}, spec: {namespaceSelector: {},
   resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: LIMIT}]}]}]}}`, "LIMIT", limit)), &queue))
-		if strings.HasSuffix(limit, " ") {
+		if limit == "9000m" {
 			queue.Spec.StopPolicy = "Hold"
 		}
 		var template kueue.PodTemplates
