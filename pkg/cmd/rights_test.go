@@ -51,7 +51,7 @@ func TestReadRights(t *testing.T) {
 	var mu sync.Mutex
 	used := map[string]bool{}
 	var tooMuch []string
-	for _, dir := range readBundles(t) {
+	for _, dir := range append(readBundles(t), filepath.Join(recordings, "mirror-refused-by-quota")) {
 		job := tracedJob(filepath.Base(dir))
 		for _, args := range [][]string{
 			{"ls", "-n", "default", "--all-contexts"},
