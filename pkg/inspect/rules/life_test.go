@@ -142,6 +142,22 @@ func TestRestartsAreOver(t *testing.T) {
 	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }
 
+// TestRestartsByTTL checks that the findings about a Job whose TTL deletes its mirror again and again say how often that
+// may have happened, and agree on the fix.
+func TestRestartsByTTL(t *testing.T) {
+	again := patch(mgr, workload, `{status: {accumulatedPastExecutionTimeSeconds: 300,
+		admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)
+	ttl := patch(mgr, "Job/train", "{spec: {ttlSecondsAfterFinished: 60}}")
+	v := testCase{base: recordedRunning, edits: []edit{conditions(mgr, workload, isReserved, isAdmitted, wasGone), again, ttl}}.make(t)
+	for _, code := range []string{"JM039", "JM127"} {
+		rule, _ := rules.ByCode(code)
+		findings := judge(t, v, []rules.Rule{rule}, 0)
+		assert.Equal(t, len(findings), 1, code)
+		assert.Assert(t, strings.Contains(findings[0].Message, "was evicted 9 times"), findings[0].Message)
+		assert.Assert(t, strings.HasPrefix(findings[0].Remedy, "remove the TTL: "), findings[0].Remedy)
+	}
+}
+
 // TestRestartsWaitForBackoff checks that the finding about a Job that was often evicted says when Kueue queues
 // it again.
 func TestRestartsWaitForBackoff(t *testing.T) {

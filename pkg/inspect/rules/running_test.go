@@ -157,6 +157,8 @@ func vanishedCases() []testCase {
 	}
 	return []testCase{
 		{name: "runs again", code: "JM039", base: recordedRunning, fires: true, edits: []edit{gone, ttl, past(300)}},
+		{name: "its TTL deletes it again and again", code: "JM127", base: recordedRunning, fires: true, edits: []edit{gone, ttl, past(300), patch("kwok-mgr", "Workload/job-train-1c348",
+			`{status: {admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)}},
 		{name: "its TTL had not run out", code: "JM039", base: recordedRunning, edits: []edit{gone, ttl, past(30)}},
 		{name: "no TTL", code: "JM039", base: recordedRunning, edits: []edit{gone, past(300)}},
 		{name: "never retried", code: "JM039", base: recordedRunning, edits: []edit{ttl}},

@@ -18,7 +18,7 @@ func restartLoop() view.Rule {
 	return view.Rule{
 		Code: "JM127", Severity: inspect.Warning,
 		Reads: []inspect.Part{
-			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
+			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets, inspect.PartEvents,
 		},
 		Covers: []string{"JM048", "JM129", "JM130", "JM131"},
 		Detect: func(v *view.View) {
@@ -129,6 +129,8 @@ func findEvictionCause(v *view.View, s view.Submission) command.Prose {
 		}
 		return command.Say("while its copy exists, check why MultiKueueCluster %s evicts it: %s; later, read its events: %s",
 			cluster, describeWorkload(context, w), eventsOf(context, w))
+	case isDeletedByTTL(v, s):
+		return removeTTL(s)
 	case strings.Contains(why, "no longer exists"):
 		return command.Say("find out who deletes %s or Workloads on the workers, and check that each MultiKueueCluster points to a different cluster: %s", quote.Plural(s.Job()),
 			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))

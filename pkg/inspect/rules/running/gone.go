@@ -26,17 +26,17 @@ func deletedByTTL() view.Rule {
 		},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
-				if s.Job().TTL == nil || !mayBeTTL(s) || !vanished(v, s) {
+				if !isDeletedByTTL(v, s) {
 					continue
 				}
 				j := s.Job()
 				sighting := goneSighting(s)
 				sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
-				sighting.Evidence = append(sighting.Evidence, quote.TTL(j))
-				sighting.Remedy = command.Say("remove the TTL: %s", advice.RemoveTTL(j))
-				for _, m := range s.Pair.Mirrors {
-					sighting.Remedy += "; " + advice.RemoveTTL(m.Job).Prose()
+				if n := restartsOf(s.Workload); n > 1 {
+					sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: the %s was evicted %d times, and may have run each time", *j.TTL, j.Kind, n)
 				}
+				sighting.Evidence = append(sighting.Evidence, quote.TTL(j))
+				sighting.Remedy = removeTTL(s)
 				if time.Duration(*j.TTL)*time.Second > longTTL {
 					sighting.Severity = inspect.Warning
 				}
@@ -44,6 +44,20 @@ func deletedByTTL() view.Rule {
 			}
 		},
 	}
+}
+
+// isDeletedByTTL reports whether a Job's mirror no longer exists, and its TTL may have deleted it.
+func isDeletedByTTL(v *view.View, s view.Submission) bool {
+	return s.Job().TTL != nil && mayBeTTL(s) && vanished(v, s)
+}
+
+// removeTTL returns how to remove the TTL of a Job and of its mirrors.
+func removeTTL(s view.Submission) command.Prose {
+	remedy := command.Say("remove the TTL: %s", advice.RemoveTTL(s.Job()))
+	for _, m := range s.Pair.Mirrors {
+		remedy += "; " + advice.RemoveTTL(m.Job).Prose()
+	}
+	return remedy
 }
 
 // longTTL is a TTL that expires before the last status is copied only if the
