@@ -37,9 +37,12 @@ func TestFindingOfSeveralJobsInTrace(t *testing.T) {
 		assert.Assert(t, strings.Contains(strings.Join(f.Evidence, "\n"), pod), "%q", f.Evidence)
 	}
 	v = inventory(t, recordings+"/workers-only-user")
-	for _, name := range []string{"p1-0", "p1-8"} {
+	for name, nodes := range map[string]string{"p1-0": "w1 get nodes -l gpu=a100,pool=spot", "p1-8": "w1 get nodes -l pool=od"} {
 		trace := traceOf(t, v, name)
-		assert.Assert(t, strings.Contains(trace.Fixes[0].Shell(), " describe pod "+name+"-"), trace.Fixes[0].Shell())
+		f := findingOf(t, trace.Findings, "JM049")
+		assert.Equal(t, f.Jobs[0].Name, name)
+		assert.Assert(t, strings.Contains(strings.Join(f.Evidence, "\n"), name+"-"), "%q", f.Evidence)
+		assert.Equal(t, trace.Fixes[0].Shell(), "kubectl --context "+nodes)
 	}
 }
 
