@@ -8,9 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -155,7 +153,7 @@ func (v *Inventory) Flavors() []kueue.FlavorOn {
 func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
 	return kueue.FixTarget{
 		Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.knownTopologies(), Flavors: flavors,
-		NamespaceLabels: f.namespaceLabels, OpenQueues: f.openQueues,
+		NamespaceLabels: f.namespaceLabels,
 	}
 }
 
@@ -169,30 +167,6 @@ func (f *Facts) namespaceLabels(name string) map[string]string {
 		return n.Labels
 	}
 	return map[string]string{}
-}
-
-// openQueues returns the LocalQueues of a namespace whose ClusterQueue is active and selects it, as far as they were
-// read.
-func (f *Facts) openQueues(namespace string) (names []string) {
-	lookup, known := f.LookupAll(), f.namespaceLabels(namespace)
-	locals := slices.Clone(f.Kueue.LocalQueues)
-	if c := f.Kueue.Capacity; c != nil {
-		locals = append(locals, c.LocalQueues...)
-	}
-	for _, local := range locals {
-		if local.Namespace != namespace || kueue.IsStopped(local.Spec.StopPolicy) || slices.Contains(names, local.Name) {
-			continue
-		}
-		q, _ := lookup.ClusterQueue(local.Spec.ClusterQueue)
-		if q == nil || kueue.IsStopped(q.Spec.StopPolicy) || !meta.IsStatusConditionTrue(q.Status.Conditions, kueue.Active) {
-			continue
-		}
-		matcher, err := metav1.LabelSelectorAsSelector(q.Spec.NamespaceSelector)
-		if err == nil && (matcher.Empty() || known != nil && matcher.Matches(labels.Set(known))) {
-			names = append(names, local.Name)
-		}
-	}
-	return names
 }
 
 // LimitsOf returns the LimitRanges of a namespace, as far as they were read.

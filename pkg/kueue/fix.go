@@ -30,15 +30,12 @@ type FixTarget struct {
 	IsStep bool
 	// IsNew is whether the Job was not submitted yet: the user can change its manifest.
 	IsNew bool
-	// OwnerField is the field of a Job that was not submitted yet and that must name MultiKueue if the Job is
-	// submitted before its queue works again; "" if Kueue sets the field, or there is none.
-	OwnerField string
+	// Next are the steps that follow each fix of a queue.
+	Next []command.Step
 	// Kind and Name are those of the Job, "" if the Workload's owner has them.
 	Kind, Name string
-	// NamespaceLabels returns the labels of a namespace of the cluster, nil if unknown. OpenQueues returns its
-	// LocalQueues that take Workloads, as far as they are known.
+	// NamespaceLabels returns the labels of a namespace of the cluster, nil if unknown.
 	NamespaceLabels func(namespace string) map[string]string
-	OpenQueues      func(namespace string) []string
 	// Template is the field from which another object creates the Job, like "spec.jobTemplate of CronJob ml/train", ""
 	// if none does.
 	Template string

@@ -22,6 +22,15 @@ const cohortCycle = "CohortCycleDetected"
 
 // fixQueue returns the fixes of a queue that is missing, stopped, or closed to the namespace.
 func (s FixTarget) fixQueue(w *Wait) []command.Fix {
+	fixes := s.openQueue(w)
+	for i := range fixes {
+		fixes[i].Then = slices.Concat(fixes[i].Then, s.Next)
+	}
+	return fixes
+}
+
+// openQueue returns how to make a queue admit the Workload.
+func (s FixTarget) openQueue(w *Wait) []command.Fix {
 	namespace := s.Workload.Namespace
 	clusterQueue := w.Queue
 	if clusterQueue == "" || w.Reason == ReasonLocalQueueStopped {
@@ -36,20 +45,19 @@ func (s FixTarget) fixQueue(w *Wait) []command.Fix {
 	case w.Reason == ReasonNamespaceExcluded:
 		return []command.Fix{s.admitNamespace(clusterQueue)}
 	case s.isLocalQueueStopped(w):
-		return s.beforeSubmission(ResumeLocalQueue(s.Context, namespace, s.Workload.Spec.QueueName))
+		return []command.Fix{ResumeLocalQueue(s.Context, namespace, s.Workload.Spec.QueueName)}
 	}
-	return s.beforeSubmission(s.ActivateQueue(clusterQueue)...)
+	return s.ActivateQueue(clusterQueue)
 }
 
-// beforeSubmission adds to fixes of a queue that a Job must be submitted after them, if that is so.
-func (s FixTarget) beforeSubmission(fixes ...command.Fix) []command.Fix {
-	if s.OwnerField == "" {
-		return fixes
+// SubmitAfter is the step that follows the fix of a queue, for a Job that must not be submitted before. ownerField is the
+// field with which it can be, "" if none is known to help.
+func SubmitAfter(ownerField string) command.Step {
+	text := "submit the Job after that"
+	if ownerField != "" {
+		text += fmt.Sprintf("; to submit it earlier, set %s to %s", ownerField, delegation.MultiKueue)
 	}
-	for i := range fixes {
-		fixes[i].Text += fmt.Sprintf(" before you submit the Job, or set %s to %s", s.OwnerField, delegation.MultiKueue)
-	}
-	return fixes
+	return command.Step{Text: text, Command: []string{}}
 }
 
 // ResumeLocalQueue returns how to resume a stopped LocalQueue.
@@ -186,8 +194,8 @@ func (s FixTarget) admitNamespace(name string) command.Fix {
 	if replaced := s.replacedLabels(wanted, keys); replaced != "" {
 		text += " (replaces " + replaced + ")"
 	}
-	if other := s.otherQueue(); other != "" && !s.IsStep {
-		text = "use " + other + " or, " + text
+	if !s.IsStep {
+		text = "use another queue or, " + text
 	}
 	return fixBy(label, "%s", text)
 }
@@ -205,21 +213,6 @@ func (s FixTarget) replacedLabels(wanted map[string]string, keys []string) strin
 	}
 	slices.Sort(replaced)
 	return strings.Join(replaced, ", ")
-}
-
-// otherQueue names another LocalQueue for the Workload, "" if there certainly is none.
-func (s FixTarget) otherQueue() string {
-	if s.OpenQueues == nil {
-		return "another queue"
-	}
-	names := slices.DeleteFunc(s.OpenQueues(s.Workload.Namespace), func(name string) bool { return name == s.Workload.Spec.QueueName })
-	switch len(names) {
-	case 0:
-		return ""
-	case 1:
-		return "LocalQueue " + names[0]
-	}
-	return "another LocalQueue (" + joinNames(names) + ")"
 }
 
 // selectsByName reports whether a selector excludes a namespace by its name, a label that the API server

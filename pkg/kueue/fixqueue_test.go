@@ -1,7 +1,6 @@
 package kueue_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// TestLabelNamespace checks that the fix of a namespace that a ClusterQueue excludes names the labels that it replaces,
-// and the LocalQueues that take the Workload.
+// TestLabelNamespace checks that the fix of a namespace that a ClusterQueue excludes names the labels that it replaces
+// and, if it is no step of another fix, that another queue helps, too.
 func TestLabelNamespace(t *testing.T) {
 	q := &kueue.ClusterQueue{}
 	q.Name, q.Spec.NamespaceSelector = "q", &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
@@ -21,19 +20,17 @@ func TestLabelNamespace(t *testing.T) {
 	const label = "if namespace ml may use ClusterQueue q, label it on w1"
 	for name, tt := range map[string]struct {
 		labels map[string]string
-		queues []string
+		isStep bool
 		want   string
 	}{
-		"no label":        {map[string]string{"kubernetes.io/metadata.name": "ml"}, nil, label},
-		"another value":   {map[string]string{"team": "b"}, nil, label + " (replaces team=b)"},
-		"unread":          {nil, nil, label + " (replaces another value of team)"},
-		"its own queue":   {map[string]string{}, []string{"gpu"}, label},
-		"another queue":   {map[string]string{}, []string{"cpu", "gpu"}, "use LocalQueue cpu or, " + label},
-		"several of them": {map[string]string{}, []string{"cpu", "gpu", "tpu"}, "use another LocalQueue (cpu, tpu) or, " + label},
+		"no label":      {map[string]string{"kubernetes.io/metadata.name": "ml"}, false, "use another queue or, " + label},
+		"another value": {map[string]string{"team": "b"}, false, "use another queue or, " + label + " (replaces team=b)"},
+		"unread":        {nil, false, "use another queue or, " + label + " (replaces another value of team)"},
+		"a step":        {map[string]string{}, true, label},
 	} {
 		target := kueue.FixTarget{
-			Context: "w1", Workload: w, ClusterQueue: q,
-			NamespaceLabels: func(string) map[string]string { return tt.labels }, OpenQueues: func(string) []string { return slices.Clone(tt.queues) },
+			Context: "w1", Workload: w, ClusterQueue: q, IsStep: tt.isStep,
+			NamespaceLabels: func(string) map[string]string { return tt.labels },
 		}
 		wait := kueue.Wait{Reason: kueue.ReasonNamespaceExcluded, Queue: "q"}
 		assert.Equal(t, wait.Fixes(target)[0].Text, tt.want, name)

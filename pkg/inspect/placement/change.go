@@ -1,7 +1,6 @@
 package placement
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,8 +44,8 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 		target.Template, _ = s.request.origin.Template()
 	}
 	target.IsStep = s.isStep
-	if s.role.isNew && s.role.isEntry && s.request.isUndefaulted(s.facts) {
-		target.OwnerField = cmp.Or(s.request.OwnerField, "spec.managedBy")
+	if s.role.isNew && s.role.isEntry {
+		target.Next = s.request.submitAfter(s.facts)
 	}
 	for _, f := range wait.Fixes(target) {
 		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell(), Then: f.Then})

@@ -16,7 +16,7 @@ func TestClosedQueues(t *testing.T) {
 		less       = "request at most 4 cpu (4 Pods at once, not 5), for w, and then "
 		selects    = "ClusterQueue q does not select namespace ml (selector team=a)"
 		labelStep  = "if namespace ml may use ClusterQueue q, label it on w"
-		label      = labelStep
+		label      = "use another queue or, " + labelStep
 		resume     = "resume ClusterQueue q on w"
 		resumeHere = "resume LocalQueue ml/q on w"
 	)

@@ -55,8 +55,11 @@ func misses(f *inspect.Facts, r *Request) bool {
 // worker that could run it then. If no cluster could, it says why, and adds the changes for that, too.
 func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts, r *Request) {
 	queue := kueue.QueueFor(manager.Kueue.Capacity.ClusterQueues, "")
-	creates := newSite(manager, r, a, role{}, nil).creates(queue)
+	creates, after := newSite(manager, r, a, role{}, nil).creates(queue), r.submitAfter(manager)
 	if queue == nil {
+		for i := range creates {
+			creates[i].Then = slices.Concat(creates[i].Then, after)
+		}
 		own.Changes = append(own.Changes, creates...)
 		return
 	}
@@ -73,7 +76,7 @@ func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts,
 	}
 	if last.Verdict != inspect.Never {
 		for i := range creates {
-			creates[i].Then, creates[i].Starts = stepsOf(steps), last.Verdict == inspect.Fits
+			creates[i].Then, creates[i].Starts = append(stepsOf(steps), after...), last.Verdict == inspect.Fits
 		}
 		own.Changes = append(own.Changes, creates...)
 		return
@@ -85,7 +88,7 @@ func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts,
 	own.Message += fmt.Sprintf("; even with it%s: %s", where, last.Message)
 	for _, c := range last.Changes {
 		c.Stem = ""
-		c.Then = append(slices.Clone(c.Then), stepsOf(slices.Concat(creates, steps))...)
+		c.Then = slices.Concat(c.Then, stepsOf(slices.Concat(creates, steps)), after)
 		own.Changes = append(own.Changes, c)
 	}
 }

@@ -10,7 +10,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/sets"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -48,23 +50,35 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 // dispatches. If there are none, these are all management clusters for Jobs of MultiKueue and those whose
 // queue exists nowhere, and all clusters for others.
 func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
-	var managers []*inspect.Facts
+	var managers, broken, possible []*inspect.Facts
 	for _, f := range v.Clusters {
-		if with := r.defaulted(f, false); isManager(f, with) || isBrokenManager(f, with) {
+		with := r.defaulted(f, false)
+		switch {
+		case isManager(f, with):
 			managers = append(managers, f)
+		case isBrokenManager(f, with):
+			managers, broken = append(managers, f), append(broken, f)
+		}
+		if hasCapacity(f) && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
+			possible = append(possible, f)
 		}
 	}
-	if len(managers) == 0 && (r.Owner == delegation.MultiKueue || r.Owner.IsBuiltIn() && lacksQueue(v, r)) {
-		for _, f := range v.Clusters {
-			if hasCapacity(f) && (len(f.Kueue.Clusters) > 0 || f.Kueue.MultiKueueCheck() != nil) {
-				managers = append(managers, f)
-			}
-		}
+	switch {
+	case len(managers) > len(broken), len(managers) > 0 && r.Owner == delegation.MultiKueue:
+		return managers
+	case len(possible) > 0 && (r.Owner == delegation.MultiKueue || r.Owner.IsBuiltIn() && lacksQueue(v, r)):
+		return possible
 	}
-	if len(managers) == 0 {
-		return v.Clusters
-	}
-	return managers
+	// A worker of a broken manager is no place to submit Jobs to; other clusters are. Where a worker is unknown, each
+	// cluster may be it.
+	return slices.DeleteFunc(slices.Clone(v.Clusters), func(f *inspect.Facts) bool {
+		return !slices.Contains(broken, f) && slices.ContainsFunc(broken, func(manager *inspect.Facts) bool {
+			return slices.ContainsFunc(manager.Kueue.ClusterNames(), func(name string) bool {
+				context := v.ContextOf(manager, name)
+				return context == f.Context || context == ""
+			})
+		})
+	})
 }
 
 // lacksQueue reports whether a request names a LocalQueue that no cluster has. It is false if a cluster
@@ -97,20 +111,31 @@ func lacksCheck(f *inspect.Facts, q *kueue.ClusterQueue) bool {
 }
 
 // isUndefaulted reports whether Kueue's webhook on a cluster does not make MultiKueue the owner of a request although
-// its queue gives, or may give, Jobs to MultiKueue: the webhook knows neither a stopped LocalQueue nor the
-// controller of a missing AdmissionCheck (kueue: pkg/cache/queue/manager.go, ClusterQueueFromLocalQueue). MultiKueue
-// then rejects the Job later.
+// its queue gives, or may give, Jobs to MultiKueue: the webhook knows neither a missing or stopped LocalQueue, nor a
+// missing ClusterQueue, nor the controller of a missing AdmissionCheck (kueue: pkg/cache/queue/manager.go,
+// ClusterQueueFromLocalQueue). MultiKueue then rejects the Job later.
 func (r *Request) isUndefaulted(f *inspect.Facts) bool {
 	if !hasCapacity(f) || !r.Owner.IsBuiltIn() || r.PodSets == nil && r.OwnerField == "" {
 		return false
 	}
-	route := f.LookupAll().Route(r.Namespace, r.Queue)
+	route, hasWorkers := f.LookupAll().Route(r.Namespace, r.Queue), len(f.Kueue.Clusters) > 0
 	q := route.Cluster.Object
 	if q == nil {
-		return false
+		return hasWorkers && (route.Local.IsMissing() || route.Cluster.IsMissing())
 	}
-	return kueue.IsStopped(route.Local.Object.Spec.StopPolicy) && f.LookupAll().MultiKueue(q).Object != nil ||
-		len(f.Kueue.Clusters) > 0 && lacksCheck(f, q)
+	return kueue.IsStopped(route.Local.Object.Spec.StopPolicy) && f.LookupAll().MultiKueue(q).Object != nil || hasWorkers && lacksCheck(f, q)
+}
+
+// submitAfter returns the step that submits a request after the fix of its queue, none if it may be submitted before.
+func (r *Request) submitAfter(f *inspect.Facts) []command.Step {
+	if !r.isUndefaulted(f) {
+		return nil
+	}
+	field := ""
+	if q := queueOf(f, r); q != nil && f.LookupAll().MultiKueue(q).Object != nil {
+		field = cmp.Or(r.OwnerField, "spec.managedBy")
+	}
+	return []command.Step{kueue.SubmitAfter(field)}
 }
 
 // defaulted returns the request with what Kueue's webhook on a cluster sets when it is created: a queue, if it
@@ -198,20 +223,25 @@ func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Fac
 	if own.Reason != inspect.QueueMissing && own.Reason != inspect.NoQueueLabel && own.Reason != inspect.NotDispatched {
 		return
 	}
-	works, covers := map[string]inspect.Verdict{}, map[string][]string{}
+	works, covers, queues := map[string]inspect.Verdict{}, map[string][]string{}, sets.New[string]()
 	for _, q := range slices.Concat(manager.Kueue.Capacity.LocalQueues, manager.Kueue.LocalQueues) {
+		if q.Namespace == r.Namespace {
+			queues.Insert(q.Name)
+		}
+	}
+	for name := range queues.Delete(r.Queue) {
 		other := *r
-		other.Queue = q.Name
-		if q.Namespace != r.Namespace || q.Name == r.Queue || !slices.Contains(Entries(a.inventory, &other), manager) {
+		other.Queue = name
+		if !slices.Contains(Entries(a.inventory, &other), manager) {
 			continue
 		}
 		verdict, reason := a.tried(manager, &other)
 		switch {
 		case verdict != inspect.Never:
-			works[q.Name] = verdict
+			works[name] = verdict
 		case reason == inspect.NothingRequested:
 			if resources := a.helpful(manager, &other); len(resources) > 0 {
-				covers[q.Name] = resources
+				covers[name] = resources
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -100,28 +101,35 @@ func managerOfParis(t *testing.T) *inspect.Facts {
 // TestUndefaulted checks that a Job whose managedBy the webhook does not set now must be submitted after its queue works
 // again, or with managedBy. This cluster decides, although a worker has a queue of the same name.
 func TestUndefaulted(t *testing.T) {
-	const resume, missing = "resume LocalQueue ml/q on hub", "add what ClusterQueue q on hub lacks"
-	const field = " before you submit the Job, or set spec.managedBy to kueue.x-k8s.io/multikueue"
+	const resume, missing, create = "resume LocalQueue ml/q on hub", "add what ClusterQueue q on hub lacks", "create LocalQueue ml/q on hub"
+	const after = "submit the Job after that"
+	const field = after + "; to submit it earlier, set spec.managedBy to kueue.x-k8s.io/multikueue"
 	stop := func(hub *inspect.Facts) { hub.Kueue.Capacity.LocalQueues[0].Spec.StopPolicy = "Hold" }
+	remove := func(hub *inspect.Facts) { hub.Kueue.Capacity.LocalQueues = nil }
 	lose := func(hub *inspect.Facts) {
 		hub.Kueue.Checks = nil
 		hub.Kueue.Capacity.ClusterQueues[0].Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "AdmissionCheckNotFound"}}
 	}
 	for name, tt := range map[string]struct {
-		change func(*inspect.Facts)
-		owner  delegation.Owner
-		want   string
+		change     func(*inspect.Facts)
+		owner      delegation.Owner
+		want, then string
 	}{
-		"stopped":                    {stop, delegation.BuiltIn, resume + field},
-		"stopped, with managedBy":    {stop, delegation.MultiKueue, resume},
-		"without check":              {lose, delegation.BuiltIn, missing + field},
-		"without check, but managed": {lose, delegation.MultiKueue, missing},
+		"stopped":                         {stop, delegation.BuiltIn, resume, field},
+		"stopped, with managedBy":         {stop, delegation.MultiKueue, resume, ""},
+		"without check":                   {lose, delegation.BuiltIn, missing, after},
+		"without check, but managed":      {lose, delegation.MultiKueue, missing, ""},
+		"without LocalQueue":              {remove, delegation.BuiltIn, create, after},
+		"without LocalQueue, but managed": {remove, delegation.MultiKueue, create, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			hub, w := managerOfParis(t), parse[world](t, simple("4"))
 			worker := w.facts()
 			worker.Context = "paris"
 			tt.change(hub)
+			if tt.want == create {
+				tt.change(worker)
+			}
 			j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
 			j.Namespace = "ml"
 			r := placement.OfJob(&j, "q")
@@ -130,7 +138,35 @@ func TestUndefaulted(t *testing.T) {
 			assert.Equal(t, all[0].Context, "hub")
 			assert.Equal(t, placement.Overall(all), inspect.Never)
 			assert.Equal(t, all[0].Changes[0].Message, tt.want)
+			steps, then := all[0].Changes[0].Then, ""
+			if len(steps) > 0 {
+				then = steps[len(steps)-1].Text
+			}
+			assert.Equal(t, then, tt.then)
 		})
+	}
+}
+
+// TestEntriesBesideBrokenManager checks that a manager whose queue does not work hides its workers, or what may be one, as places to submit a
+// Job to, and no other cluster.
+func TestEntriesBesideBrokenManager(t *testing.T) {
+	hub, w := managerOfParis(t), parse[world](t, simple("4"))
+	hub.Kueue.Capacity.ClusterQueues = nil
+	paris, other := w.facts(), w.facts()
+	paris.Context, other.Context = "paris", "c2"
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	at := kubecontext.Address{Context: "paris", Server: "https://paris", CA: "ca"}
+	for want, address := range map[string]kubecontext.Address{"hub c2": at, "hub": {}} {
+		hub.Kueue.Addresses = map[string]kubecontext.Address{"paris": address}
+		v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub, paris, other}, []kubecontext.Address{at})
+		var contexts []string
+		for _, f := range placement.Entries(v, &r) {
+			contexts = append(contexts, f.Context)
+		}
+		assert.Equal(t, strings.Join(contexts, " "), want)
+		assert.Equal(t, placement.Overall(placement.Submit(v, &r)) == inspect.Fits, len(contexts) > 1)
 	}
 }
 

@@ -293,7 +293,7 @@ func TestWaitingFindings(t *testing.T) {
 				patch("kwok-w2", "ClusterQueue/cluster-queue", `{spec: {namespaceSelector: null}}`))},
 			severity: inspect.Error, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue excludes namespace default (namespaceSelector) on kwok-w1 and kwok-w2, and no other worker can admit the Job",
-			remedy: "if namespace default may use ClusterQueue cluster-queue, label it on kwok-w1: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; or let ClusterQueue cluster-queue on kwok-w2 select namespace default: " +
+			remedy: "use another queue or, if namespace default may use ClusterQueue cluster-queue, label it on kwok-w1: " + quoted("kubectl --context kwok-w1 label namespace default --overwrite team=a") + "; or let ClusterQueue cluster-queue on kwok-w2 select namespace default: " +
 				quoted(`kubectl --context kwok-w2 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"default"}}}}'`),
 		},
 		"a namespace that both workers lack": {
