@@ -49,6 +49,8 @@ type Kind struct {
 	VersionsWithoutField []string
 	// Indicators lists where an object of the kind shows its state.
 	Indicators Indicators
+	// CreatesJobs is whether its controller creates Jobs in its namespace, which a ResourceQuota may count.
+	CreatesJobs bool
 	// PodLabel is the label of its Pods; "" if they have none.
 	PodLabel string
 	// PodValue is the path of the field with the label's value; nil means the object's name.

@@ -73,7 +73,8 @@ func jobSetKinds() []Kind {
 				Limit: []string{"spec", "failurePolicy", "maxRestarts"},
 			},
 		},
-		PodLabel: "jobset.sigs.k8s.io/jobset-name",
+		CreatesJobs: true,
+		PodLabel:    "jobset.sigs.k8s.io/jobset-name",
 		// jobset: api/jobset/v1alpha2/jobset_types.go, VolumeClaimPolicies, since 0.11.
 		Claims: []string{"spec", "volumeClaimPolicies", "templates"},
 		PodCounts: [][]string{

@@ -39,6 +39,8 @@ func kubeflowKinds() []Kind {
 	v2 := trainingKind("mpijob", "MPIJob", "v2beta1", "kubeflow.org/mpi-operator", "MPI Operator v0.6.0")
 	v1 := trainingKind("mpijob", "MPIJob", "v1", trainingOperator, trainingSince)
 	v2.Change, v1.Change = Always, Always
+	// The launcher is a Job (mpi-operator: pkg/controller/mpi_job_controller.go).
+	v2.CreatesJobs = true
 	return append(rows, v2, v1)
 }
 
@@ -105,6 +107,7 @@ func trainJobKinds() []Kind {
 			},
 			PodCounts: [][]string{{"spec", "trainer", "numNodes"}},
 			// A TrainJob runs as a JobSet with its name.
+			CreatesJobs:       true,
 			PodLabel:          "jobset.sigs.k8s.io/jobset-name",
 			CanStartSuspended: true,
 		}

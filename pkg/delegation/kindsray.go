@@ -37,7 +37,7 @@ func rayKinds() []Kind {
 	job.Indicators.Start, job.Indicators.End = []string{"status", "startTime"}, []string{"status", "endTime"}
 	job.PodCounts = workerGroups("rayClusterSpec")
 	job.PodValue = []string{"status", "rayClusterName"}
-	job.HasSubmitter = true
+	job.HasSubmitter, job.CreatesJobs = true, true
 	job.RayCluster = []string{"spec", "rayClusterSpec"}
 
 	// A RayJob may be suspended only if it is shut down after it has finished, and a RayService

@@ -94,6 +94,9 @@ type Placement struct {
 	// Preempts is whether preempting some of the holders would free the lacking quota, which the
 	// queue's policy allows.
 	Preempts bool `json:"preempts"`
+	// RefusesMirror is whether a ResourceQuota allows no further object of the Job's kind there. Quotas for Pods allow the
+	// mirror, and refuse its Pods.
+	RefusesMirror bool `json:"-"`
 	// Changes are changes that would let the Job run there, each sufficient alone, the smallest
 	// first.
 	Changes []PlacementChange `json:"changes"`

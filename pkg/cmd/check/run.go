@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/answer"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/read"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/printers"
@@ -66,8 +67,9 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	for _, n := range judgment.NotJudged {
 		list.Errors = append(list.Errors, n.Error())
 	}
-	o.advise(ctx, f, inventory, list, judgment, wanted, addresses)
-	o.complete(ctx, f, list, addresses)
+	tracer := tracing.Tracer{Addresses: addresses, Reach: o.judging.Reach, Confirmer: confirmer, InSnapshot: o.flags.From != "", Now: o.Clock.Now}
+	o.advise(ctx, f, inventory, list, judgment, wanted, &tracer)
+	o.complete(ctx, f, list, &tracer)
 	list.Summary = o.summary(inventory, list, judgment, wanted)
 	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) })...)
 	list.Unchecked = append(list.Unchecked, unreadWorkers(inventory, wanted)...)
@@ -109,16 +111,15 @@ func hasJobs(v *inspect.Inventory) bool {
 
 // advise gives findings whose fixes depend on quotas the same fixes as trace. The quotas of the
 // workers are read only for such findings.
-func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs, addresses []kubecontext.Address) {
+func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs, tracer *tracing.Tracer) {
 	if !answer.NeedsQuotas(list.Items) {
 		return
 	}
 	queues, workloads := answer.Places(known, list.Items)
 	withQuotas := read.Read(ctx, f, read.Want{
-		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: addresses, Now: o.Clock.Now,
+		Capacity: true, Queues: queues, Workloads: workloads, Known: known, Addresses: tracer.Addresses, Now: o.Clock.Now,
 	})
 	o.renewFixes(withQuotas, list, wanted)
-	tracer := tracing.Tracer{Addresses: addresses, Reach: o.judging.Reach, Now: o.Clock.Now}
 	readHolders := func(unread []inspect.Holder) answer.Holders { return tracer.ReadHolders(ctx, f, unread) }
 	list.Items = slices.DeleteFunc(answer.AdviseAll(withQuotas, list.Items, judgment, o.judging.Reach, readHolders), func(f inspect.Finding) bool {
 		return !wanted.concerns(&f)
@@ -131,7 +132,7 @@ const maxCompleted = 20
 
 // complete adds to findings what trace shows about their Jobs: it reads these Jobs by name, as trace does. Findings
 // about more Jobs name the command instead.
-func (o *checkOptions) complete(ctx context.Context, f *fleet.Fleet, list *inspect.FindingList, addresses []kubecontext.Address) {
+func (o *checkOptions) complete(ctx context.Context, f *fleet.Fleet, list *inspect.FindingList, tracer *tracing.Tracer) {
 	left := maxCompleted
 	for i := range list.Items {
 		found := &list.Items[i]
@@ -144,7 +145,9 @@ func (o *checkOptions) complete(ctx context.Context, f *fleet.Fleet, list *inspe
 		}
 		left--
 		named := read.Wanted{Kind: found.Kind, Name: found.Name, Namespace: found.Namespace}
-		answer.Complete(read.Read(ctx, f, read.Want{Named: &named, Addresses: addresses, Now: o.Clock.Now}), found, o.judging.Reach)
+		v := read.Read(ctx, f, read.Want{Named: &named, Addresses: tracer.Addresses, Now: o.Clock.Now})
+		checked := func(p inspect.Pair) map[string]*placement.Checked { return tracer.Check(ctx, f, v, p) }
+		answer.Complete(v, found, checked, o.judging.Reach)
 	}
 }
 

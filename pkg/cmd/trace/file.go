@@ -236,7 +236,8 @@ func (o *traceOptions) request(object *unstructured.Unstructured, namespace stri
 		label = marks.Queue
 	}
 	queue := cmp.Or(o.submitTo, label)
-	r := placement.Request{Namespace: namespace, Queue: queue, Owner: ownerOf(object), Label: label}
+	kind, _ := delegation.KindOf(object.GroupVersionKind())
+	r := placement.Request{Namespace: namespace, Queue: queue, Kind: kind, Owner: ownerOf(object), Label: label}
 	if o.submitTo != "" {
 		r.QueueFlag = "--queue"
 	}

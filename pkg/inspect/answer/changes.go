@@ -16,25 +16,27 @@ import (
 // outOfSync is the code of a mirror that a worker changed, so that Kueue there ended its Workload.
 const outOfSync = "JM036"
 
-// NeedsJob reports whether Complete has more to say about a finding: what was changed, or where a Job can be
-// dispatched.
+// NeedsJob reports whether Complete has more to say about a finding: what was changed, what refuses a mirror, or where a
+// Job can be dispatched.
 func NeedsJob(f *inspect.Finding) bool {
-	return len(f.Jobs) > 0 && (f.Code == outOfSync || f.Code == ignoredByOwner && slices.ContainsFunc(f.Fixes, isDispatch))
+	return len(f.Jobs) > 0 && (f.Code == outOfSync || f.Code == mirrorRefused || f.Code == ignoredByOwner && slices.ContainsFunc(f.Fixes, isDispatch))
 }
 
 // Complete adds to a finding what a trace of its first Job shows. v was read by the name of that Job, so it has
-// whole objects, and what the candidate clusters have. reach has the flags with which commands reach the clusters.
-func Complete(v *inspect.Inventory, f *inspect.Finding, reach command.Reach) {
+// whole objects, and what the candidate clusters have. checked returns what else decides about a Job, by context. reach
+// has the flags with which commands reach the clusters.
+func Complete(v *inspect.Inventory, f *inspect.Finding, checked func(inspect.Pair) map[string]*placement.Checked, reach command.Reach) {
 	p, isKnown := pairsByOrigin(v)[f.Jobs[0]]
 	if !isKnown {
 		return
 	}
 	t := chain.Trace(v, p)
 	t.Findings = []inspect.Finding{*f}
-	t.Placements = append(t.Placements, Reached(placement.Around(v).Judge(p, nil), reach)...)
+	t.Placements = append(t.Placements, Reached(placement.Around(v).Judge(p, checked(p)), reach)...)
 	q := Question{Inventory: v, Pair: p, Trace: t, Reach: reach}
 	q.nameChanges()
 	q.withoutDispatch(t.Findings)
+	q.nameResourceQuotas(t.Findings)
 	*f = t.Findings[0]
 }
 
@@ -45,9 +47,12 @@ func PointToTrace(f *inspect.Finding, reach command.Reach) {
 	if !isKnown {
 		return
 	}
-	what := "see what was changed"
-	if f.Code != outOfSync {
-		what = "see which cluster can take it"
+	what := "see which cluster can take it"
+	switch f.Code {
+	case outOfSync:
+		what = "see what was changed"
+	case mirrorRefused:
+		what = "see whether a ResourceQuota refuses the mirror"
 	}
 	job := f.Jobs[0]
 	looks := command.Say("%s: %s", what, command.PluginFor(kind, "trace", job.Context, job.Namespace, job.Name)).Reached(reach).Fixes()

@@ -50,7 +50,7 @@ func (q *Question) refuteLimits(findings []inspect.Finding) {
 }
 
 // nameResourceQuotas gives findings that a worker has admitted a Job without a mirror the ResourceQuota that allows no
-// mirror there, and its fixes.
+// mirror there, and its fixes. The steps of the rule that follow the look at ResourceQuotas remain.
 func (q *Question) nameResourceQuotas(findings []inspect.Finding) {
 	for i := range findings {
 		f := &findings[i]
@@ -58,15 +58,27 @@ func (q *Question) nameResourceQuotas(findings []inspect.Finding) {
 			continue
 		}
 		refusing := slices.DeleteFunc(slices.Clone(q.Trace.Placements), func(p inspect.Placement) bool {
-			return p.Manager || p.Reason != inspect.NamespaceQuota || !strings.Contains(f.Message, fmt.Sprintf("%s (%s) admitted it", p.Cluster, p.Context))
+			return p.Manager || p.Reason != inspect.NamespaceQuota || !p.RefusesMirror || !strings.Contains(f.Message, fmt.Sprintf("%s (%s) admitted it", p.Cluster, p.Context))
 		})
 		if fixes := q.changes(refusing); len(fixes) > 0 {
+			fixes[0].Then = slices.Concat(fixes[0].Then, afterQuotas(f.Fixes))
 			if why := ": " + refusing[0].Message; !strings.Contains(f.Message, why) {
 				f.Message += why
 			}
 			f.Fixes, f.Remedy = fixes, string(command.Alternatives(fixes))
 		}
 	}
+}
+
+// afterQuotas returns the steps of fixes that follow the look at ResourceQuotas.
+func afterQuotas(fixes []command.Fix) []command.Step {
+	for i := range fixes {
+		steps := fixes[i].Then
+		if look := slices.IndexFunc(steps, func(s command.Step) bool { return strings.HasPrefix(s.Text, advice.LookAtQuotas) }); look >= 0 {
+			return steps[look+1:]
+		}
+	}
+	return nil
 }
 
 // nameLimits gives findings about invalid requests the reason and the fixes of the placements that a

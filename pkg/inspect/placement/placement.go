@@ -113,7 +113,7 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 // requestOf returns what an origin requests: according to its Workload or,
 // for a Job without one, to its own template.
 func requestOf(o *inspect.Job, manager *inspect.Facts, submitted *kueue.Workload) *Request {
-	r := &Request{Namespace: o.Namespace, Queue: o.Queue(), Owner: o.ManagedBy, origin: o}
+	r := &Request{Namespace: o.Namespace, Queue: o.Queue(), Kind: o.Row(), Owner: o.ManagedBy, origin: o}
 	job := jobOf(o)
 	if job != nil {
 		own := OfJob(job, "")

@@ -26,6 +26,8 @@ import (
 // Request is a Job to place.
 type Request struct {
 	Namespace, Queue string
+	// Kind is its kind, the zero Kind if unknown.
+	Kind delegation.Kind
 	// Owner is the Job's owner. Without a queue, MultiKueue runs nothing.
 	Owner delegation.Owner
 	// LabelsField is the field of its manifest with the Job's labels, "" for metadata.labels.
@@ -150,7 +152,10 @@ func OfJob(j *batchv1.Job, queue string) Request {
 		set.MinCount = &least
 	}
 	isPaused := ptr.Deref(j.Spec.Parallelism, 1) == 0 && ptr.Deref(j.Spec.Completions, 1) > 0
-	return Request{Namespace: j.Namespace, Queue: queue, PodSets: []kueue.PodTemplate{set}, isPaused: isPaused, selectsPods: ptr.Deref(j.Spec.ManualSelector, false)}
+	return Request{
+		Namespace: j.Namespace, Queue: queue, Kind: delegation.Job(), PodSets: []kueue.PodTemplate{set}, isPaused: isPaused,
+		selectsPods: ptr.Deref(j.Spec.ManualSelector, false),
+	}
 }
 
 // jobOf returns the batch Job of an object; nil for other kinds, or if it was

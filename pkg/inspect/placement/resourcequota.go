@@ -11,13 +11,28 @@ import (
 	helper "k8s.io/component-helpers/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/podfit"
 )
 
-// jobCount is the resource by which a ResourceQuota counts batch Jobs.
-const jobCount = corev1.ResourceName("count/jobs.batch")
+// counted returns the kinds of objects that a request creates and a ResourceQuota may count: its own, if it is known,
+// and then the Jobs that its controller creates.
+func (r *Request) counted() (kinds []delegation.Kind) {
+	if r.Kind.Kind != "" {
+		kinds = append(kinds, r.Kind)
+	}
+	if r.Kind.CreatesJobs {
+		kinds = append(kinds, delegation.Job())
+	}
+	return kinds
+}
+
+// countOf returns the resource by which a ResourceQuota counts objects of a kind.
+func countOf(k *delegation.Kind) corev1.ResourceName {
+	return corev1.ResourceName("count/" + k.Resource.GroupResource().String())
+}
 
 // keepResourceQuotas decides whether the ResourceQuotas of the namespace allow the mirror and its Pods.
 // Kueue does not check them.
@@ -43,11 +58,15 @@ func (s *site) keepResourceQuotas() {
 // keepResourceQuota decides whether a ResourceQuota without scopes allows the mirror and its Pods.
 func (s *site) keepResourceQuota(q *corev1.ResourceQuota) {
 	free, lessPerPod := freeOf(q), s.again(inspect.PlacementChange{Message: "request less per Pod"})
-	if left, isLimited := free[jobCount]; isLimited && left.Sign() <= 0 {
-		s.exceed(inspect.Waits, q, inspect.PlacementChange{
-			Message: fmt.Sprintf("wait until another Job in namespace %s on %s is deleted", s.request.Namespace, s.Context),
-		}, "ResourceQuota %s allows no further Job (%s)", q.Name, jobCount)
-		return
+	for i, kind := range s.request.counted() {
+		count := countOf(&kind)
+		if left, isLimited := free[count]; isLimited && left.Sign() <= 0 {
+			s.exceed(inspect.Waits, q, inspect.PlacementChange{
+				Message: fmt.Sprintf("wait until another %s in namespace %s on %s is deleted", kind.Kind, s.request.Namespace, s.Context),
+			}, "ResourceQuota %s allows no further %s (%s)", q.Name, kind.Kind, count)
+			s.RefusesMirror = i == 0
+			return
+		}
 	}
 	for i := range s.request.PodSets {
 		set := &s.request.PodSets[i]

@@ -9,6 +9,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
@@ -37,6 +38,7 @@ func TestResourceQuotas(t *testing.T) {
 			assert.Equal(t, p.Verdict, tt.verdict, p.Message)
 			assert.Assert(t, strings.Contains(p.Message, tt.want), p.Message)
 			assert.Equal(t, p.Reason == inspect.NamespaceQuota, tt.verdict != inspect.Fits)
+			assert.Equal(t, p.RefusesMirror, tt.name == "no further Job")
 			assert.Equal(t, len(p.Changes) == 2 && strings.Contains(p.Changes[0].Command, "describe resourcequota team"), tt.verdict != inspect.Fits)
 			if tt.want == "" {
 				assert.Assert(t, !strings.Contains(p.Message, "ResourceQuota"), p.Message)
@@ -52,14 +54,43 @@ func TestResourceQuotas(t *testing.T) {
 // onQuota judges a Job of three Pods with 2 cpu each on a cluster with a ResourceQuota.
 func onQuota(t *testing.T, quota corev1.ResourceQuota) *inspect.Placement {
 	t.Helper()
+	return onQuotaOf(t, quota, delegation.Job())
+}
+
+// onQuotaOf is onQuota for an object of a kind with the Pods of that Job.
+func onQuotaOf(t *testing.T, quota corev1.ResourceQuota, kind delegation.Kind) *inspect.Placement {
+	t.Helper()
 	w := parse[world](t, simple("50"))
 	j := parse[batchv1.Job](t, `{spec: {parallelism: 3, template: {spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}}}}`)
 	j.Namespace = "ml"
 	r := placement.OfJob(&j, "q")
 	f := w.facts()
 	f.Context = "w"
+	r.Kind = kind
 	r.Check("w").Quotas = []corev1.ResourceQuota{quota}
 	return placement.On(f, &r, nil, time.Now())
+}
+
+// TestCountQuotaOfKinds checks that a ResourceQuota counts the objects of a kind, and the Jobs that its controller
+// creates.
+func TestCountQuotaOfKinds(t *testing.T) {
+	for _, tt := range []struct {
+		kind, count, want string
+		refusesMirror     bool
+	}{
+		{"jobset", "count/jobsets.jobset.x-k8s.io", "allows no further JobSet (count/jobsets.jobset.x-k8s.io)", true},
+		{"jobset", "count/jobs.batch", "allows no further Job (count/jobs.batch)", false},
+		{"pytorchjob", "count/jobs.batch", "", false},
+		{"job", "count/jobsets.jobset.x-k8s.io", "", false},
+	} {
+		kind, isKnown := delegation.KindNamed(tt.kind)
+		assert.Assert(t, isKnown)
+		quota := parse[corev1.ResourceQuota](t, `{metadata: {name: team}, status: {hard: {`+tt.count+`: "0"}}}`)
+		p := onQuotaOf(t, quota, kind)
+		assert.Equal(t, p.RefusesMirror, tt.refusesMirror, tt.count)
+		assert.Equal(t, p.Reason == inspect.NamespaceQuota, tt.want != "", p.Message)
+		assert.Assert(t, strings.Contains(p.Message, tt.want), p.Message)
+	}
 }
 
 // TestPodSecurity checks that Pods that the PodSecurity level of the namespace refuses never start.

@@ -45,6 +45,8 @@ type Confirmer struct {
 	since map[view.Object]time.Time
 	// isPending is whether Keep dropped findings of the last reading.
 	isPending bool
+	// apart are the Confirmers of further judgments, by name.
+	apart map[string]*Confirmer
 }
 
 // Keep returns a judgment made now without the findings that do not count yet.
@@ -72,8 +74,33 @@ func (s *Confirmer) Keep(now time.Time, j Judgment) Judgment {
 	return j
 }
 
-// IsPending reports whether another reading may confirm findings that Keep has dropped.
-func (s *Confirmer) IsPending() bool { return s != nil && s.isPending }
+// IsPending reports whether another reading may confirm findings that Keep has dropped, from any judgment.
+func (s *Confirmer) IsPending() bool {
+	if s == nil {
+		return false
+	}
+	for _, other := range s.apart {
+		if other.isPending {
+			return true
+		}
+	}
+	return s.isPending
+}
+
+// Apart returns the Confirmer of a further judgment of each reading, such as that of another Job. The name tells it from
+// the others. It is nil if s is.
+func (s *Confirmer) Apart(name string) *Confirmer {
+	if s == nil {
+		return nil
+	}
+	if s.apart[name] == nil {
+		if s.apart == nil {
+			s.apart = map[string]*Confirmer{}
+		}
+		s.apart[name] = &Confirmer{After: s.After}
+	}
+	return s.apart[name]
+}
 
 // codesOf returns the codes of the rules that satisfy is.
 func codesOf(is func(Rule) bool) sets.Set[string] {

@@ -5,6 +5,7 @@ package tracing
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -60,7 +61,7 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	list, around := found.List, placement.Around(inventory)
 	for _, p := range found.Pairs {
 		trace := chain.Trace(inventory, p)
-		trace.Placements = append(trace.Placements, answer.Reached(around.Judge(p, t.check(ctx, f, inventory, p)), t.Reach)...)
+		trace.Placements = append(trace.Placements, answer.Reached(around.Judge(p, t.Check(ctx, f, inventory, p)), t.Reach)...)
 		list.Items = append(list.Items, *trace)
 	}
 	inventory.ForgetClaims()
@@ -82,8 +83,8 @@ func (t *Tracer) Read(ctx context.Context, f *fleet.Fleet) *Traced {
 	return found
 }
 
-// check returns what decides about a waiting Job besides the quotas of Kueue, by context.
-func (t *Tracer) check(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, p inspect.Pair) map[string]*placement.Checked {
+// Check returns what decides about a waiting Job besides the quotas of Kueue, by context. v has the Job.
+func (t *Tracer) Check(ctx context.Context, f *fleet.Fleet, v *inspect.Inventory, p inspect.Pair) map[string]*placement.Checked {
 	checked := placement.Request{}
 	for name, class := range t.classes(ctx, f, v, p) {
 		checked.Check(name).Class = &class
@@ -148,12 +149,19 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 
 // ReadHolders reads Jobs of other namespaces and kinds that hold what a Job waits for, as far as the user may.
 func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, unread []inspect.Holder) (holders answer.Holders) {
-	for _, h := range unread {
-		wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace}
-		v := read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
-		judgment := rules.Judge(v, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
-		holders.Inventories = append(holders.Inventories, v)
-		holders.Findings = append(holders.Findings, judgment.All(answer.IsAboutOthers)...)
+	holders.Inventories = make([]*inspect.Inventory, len(unread))
+	var wg sync.WaitGroup
+	for i, h := range unread {
+		wg.Go(func() {
+			wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace}
+			holders.Inventories[i] = read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
+		})
+	}
+	wg.Wait()
+	for i, h := range unread {
+		judgment := rules.Judge(holders.Inventories[i], rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
+		confirmer := t.Confirmer.Apart(delegation.Named(h.Kind, h.Namespace, h.Name))
+		holders.Findings = append(holders.Findings, confirmer.Keep(t.Now(), judgment).All(answer.IsAboutOthers)...)
 	}
 	return holders
 }

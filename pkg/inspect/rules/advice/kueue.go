@@ -213,6 +213,10 @@ func EndWait(v *view.View, j *inspect.Job, f *inspect.Facts, w *kueue.Workload, 
 	return command.Alternatives(wait.Fixes(target))
 }
 
+// LookAtQuotas is the step of a fix that looks at the ResourceQuotas of a namespace of a worker. Once they were read,
+// another step replaces it.
+const LookAtQuotas = "check its ResourceQuotas"
+
 // TriggerReconcile returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is
 // "--all". Any change of a Workload does that.
 func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Prose {

@@ -118,23 +118,31 @@ func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Si
 			fmt.Sprintf("%s: there is no %s", c.Worker.Context, view.Of(j).String()),
 			quote.MultiKueueCheck(s),
 		},
-		Remedy: command.Say("check that no webhook or policy on %s rejects Jobs: %s; check its ResourceQuotas: %s", c.Worker.Context,
+		Remedy: command.Say("check that no webhook or policy on %s rejects Jobs: %s; "+advice.LookAtQuotas+": %s", c.Worker.Context,
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "job", j.Name, "--image=busybox", "--dry-run=server", "--", "true"), quotas),
 		Cause:  "refused " + c.Worker.Context + "/" + j.Namespace,
 		Awaits: v.AwaitsReach(s.Manager, s.Workload, liveness.DutyMirror, c.Worker.Context, j.Context, admittedAt(v, s, c)),
 	}
 	if !j.Row().IsJob() {
 		sighting.Cause += " " + j.Kind
-		sighting.Remedy = command.Say("check that no webhook or policy on %s rejects the %s, with its manifest in FILE: %s; check its ResourceQuotas: %s", c.Worker.Context, j.Kind,
+		sighting.Remedy = command.Say("check that no webhook or policy on %s rejects the %s, with its manifest in FILE: %s; "+advice.LookAtQuotas+": %s", c.Worker.Context, j.Kind,
 			command.Kubectl(c.Worker.Context, j.Namespace, "create", "--dry-run=server", "-f", "FILE"), quotas)
 	}
-	if !sighting.Awaits.IsAtWork() {
+	if sighting.Awaits.IsAtWork() {
+		// Kueue tries again by itself, but after up to 17 minutes (controller-runtime: pkg/ratelimiter).
+		steps := sighting.Remedy
+		retry := func(workload string) command.Prose {
+			return steps + command.Say("; when nothing rejects it any more, %s", advice.TriggerReconcile(s.Manager, j.Namespace, workload))
+		}
+		sighting.Remedy = retry(s.Workload.Name)
+		sighting.Group = func(first *view.Sighting, _ []view.Sighting) { first.Remedy = retry("--all") }
+	} else {
 		sighting.Remedy += command.Say("; %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
 	}
 	if j.ManualSelector {
 		sighting.Cause = ""
 		// Waiting does not help here.
-		sighting.Awaits = nil
+		sighting.Awaits, sighting.Group = nil, nil
 		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but its API server rejects the mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, view.Of(j).String()))
 		sighting.Remedy = advice.CreateAgain(j) + " without spec.manualSelector and spec.selector"
