@@ -39,9 +39,17 @@ func TestConfirmer(t *testing.T) {
 	// A finding that was missing in one reading starts again.
 	assert.DeepEqual(t, names(3*time.Second, rules.Judgment{}), []string(nil))
 	assert.DeepEqual(t, names(4*time.Second, reading), []string{"seen"})
+	assert.DeepEqual(t, names(6*time.Second, reading), []string{"gone", "seen"})
+	// Judgments of other Jobs count apart, and may also need another reading.
+	other := s.Apart("Job ml/other")
+	assert.Equal(t, len(other.Keep(start, reading).Findings), 1)
+	assert.Assert(t, s.IsPending())
+	assert.Equal(t, len(s.Apart("Job ml/other").Keep(start.Add(2*time.Second), reading).Findings), 2)
+	assert.Assert(t, !s.IsPending())
 
 	var snapshot *rules.Confirmer
 	assert.Equal(t, len(snapshot.Keep(start, reading).Findings), 2)
+	assert.Equal(t, len(snapshot.Apart("Job ml/other").Keep(start, reading).Findings), 2)
 	assert.Assert(t, !snapshot.IsPending())
 }
 
