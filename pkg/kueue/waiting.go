@@ -223,11 +223,16 @@ func (c *Claim) SharesQueue(namespace, localQueue string) bool {
 }
 
 // IsQueuedIn reports whether Kueue keeps a claim without quota in the queue
-// of the ClusterQueue that its LocalQueue names (kueue:
+// of the ClusterQueue that its LocalQueue names.
+func (c *Claim) IsQueuedIn(q *LocalQueue) bool { return q.keeps(c.Waiting().Reason) }
+
+// IsQueuedIn is Claim.IsQueuedIn for an active, unfinished Workload without quota.
+func (w *Workload) IsQueuedIn(q *LocalQueue) bool { return q.keeps(w.Waiting().Reason) }
+
+// keeps reports whether Kueue keeps what waits for a reason in the queue of a LocalQueue (kueue:
 // pkg/cache/queue/manager.go; pkg/workload, IsAdmissible).
-func (c *Claim) IsQueuedIn(q *LocalQueue) bool {
-	wait := c.Waiting()
-	return !IsStopped(q.Spec.StopPolicy) && wait.Reason != ReasonAdmissionGated && wait.Reason != ReasonOnHold
+func (q *LocalQueue) keeps(reason WaitReason) bool {
+	return !IsStopped(q.Spec.StopPolicy) && reason != ReasonAdmissionGated && reason != ReasonOnHold
 }
 
 // quotaWaits are the latest results of readQuotaWait, by quotaWords: where thousands of Workloads wait, few

@@ -65,6 +65,11 @@ func TestAdmittedOnManager(t *testing.T) {
 		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: workers}, spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}]}}}`),
 		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: workers, namespace: default}, spec: {clusterQueue: workers}}`),
 	}
+	second := []edit{
+		addOrigin("kwok-mgr", "second", "uid-of-second"),
+		addWorkload("kwok-mgr", "job-second", "labels: {kueue.x-k8s.io/job-uid: uid-of-second}", withConditions(noQuotaCondition)),
+	}
+	stopped := patch("kwok-mgr", "LocalQueue/user-queue", `{spec: {stopPolicy: Hold}}`)
 	for name, tt := range map[string]struct {
 		edits []edit
 		want  []string
@@ -73,6 +78,8 @@ func TestAdmittedOnManager(t *testing.T) {
 		"another queue dispatches":         {append(other, alone), []string{move, check, own}},
 		"another Workload has quota":       {append(other, serves("reservingWorkloads: 2, pendingWorkloads: 0")), []string{move, own}},
 		"another Workload waits":           {[]edit{serves("reservingWorkloads: 1, pendingWorkloads: 1")}, []string{own}},
+		"a delegated one waits":            {append(second, serves("reservingWorkloads: 1, pendingWorkloads: 1")), []string{check, own}},
+		"a delegated one is not counted":   {append(second, stopped, serves("reservingWorkloads: 2, pendingWorkloads: 0")), []string{own}},
 		"one worker has the LocalQueue":    {[]edit{alone, remove("kwok-w1", "LocalQueue/*")}, []string{check, own}},
 		"no worker has the LocalQueue":     {[]edit{alone, remove("kwok-w1", "LocalQueue/*"), remove("kwok-w2", "LocalQueue/*")}, []string{own}},
 	} {

@@ -151,7 +151,7 @@ func reportChain(v *view.View, r rejection, s view.Sighting) {
 	if local, _ := v.LocalQueue(r.manager, w.Namespace, w.Spec.QueueName); local != nil {
 		queue = "ClusterQueue " + local.Spec.ClusterQueue
 		fix = kueue.Kubectl(context, "edit", "ClusterQueue", "", local.Spec.ClusterQueue)
-		if q, _ := v.ClusterQueue(r.manager, local.Spec.ClusterQueue); q != nil && v.DelegatedIn(r.manager, q) > 0 {
+		if q, _ := v.ClusterQueue(r.manager, local.Spec.ClusterQueue); q != nil && v.HasDelegatedWorkloads(r.manager, q) {
 			own = fmt.Sprintf(" (strands the Jobs that %s itself gives to workers)", context)
 		}
 	}

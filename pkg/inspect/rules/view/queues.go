@@ -71,29 +71,54 @@ func (v *View) MayDispatch(manager *inspect.Facts, namespace, localQueue string)
 }
 
 // HasOtherWorkloads reports whether a ClusterQueue has or may have Workloads of Jobs that are not delegated to
-// MultiKueue. MultiKueue rejects these, and Kueue stops them, once the queue has its check (kueue:
-// pkg/controller/admissionchecks/multikueue/workload.go). As WorkersWithoutQueue, it notes no parts.
+// MultiKueue: its status counts more than the delegated ones. MultiKueue rejects the others, and Kueue stops them, once
+// the queue has its check (kueue: pkg/controller/admissionchecks/multikueue/workload.go). As WorkersWithoutQueue, it
+// notes no parts.
 func (v *View) HasOtherWorkloads(f *inspect.Facts, q *kueue.ClusterQueue) bool {
-	return int(q.Status.ReservingWorkloads+q.Status.PendingWorkloads) > v.DelegatedIn(f, q)
+	return int(q.Status.ReservingWorkloads+q.Status.PendingWorkloads) > v.delegatedWorkloads(f)[q.Name].counted
 }
 
-// DelegatedIn returns how many unfinished Workloads of a ClusterQueue are of Jobs that are delegated to MultiKueue, as
-// far as these were read. As WorkersWithoutQueue, it notes no parts.
-func (v *View) DelegatedIn(f *inspect.Facts, q *kueue.ClusterQueue) int {
-	n := 0
-	for _, p := range v.inventory.Pairs.Pairs {
-		if p.Origin == nil || p.Origin.Context != f.Context || p.Origin.ManagedBy != delegation.MultiKueue {
-			continue
+// HasDelegatedWorkloads reports whether a ClusterQueue certainly has unfinished Workloads of Jobs that are delegated to
+// MultiKueue. As WorkersWithoutQueue, it notes no parts.
+func (v *View) HasDelegatedWorkloads(f *inspect.Facts, q *kueue.ClusterQueue) bool {
+	return v.delegatedWorkloads(f)[q.Name].all > 0
+}
+
+// workloadCount is how many unfinished Workloads of a ClusterQueue are of Jobs that are delegated to MultiKueue. counted
+// are those among them that the status of the ClusterQueue certainly counts.
+type workloadCount struct{ all, counted int }
+
+// delegatedKey is the key of Once for the delegated Workloads of a cluster.
+type delegatedKey struct{ context string }
+
+// delegatedWorkloads counts the delegated Workloads of a cluster that were read, by ClusterQueue.
+func (v *View) delegatedWorkloads(f *inspect.Facts) map[string]workloadCount {
+	return Once(v, delegatedKey{f.Context}, func() map[string]workloadCount {
+		counts := map[string]workloadCount{}
+		for _, p := range v.inventory.Pairs.Pairs {
+			if p.Origin == nil || p.Origin.Context != f.Context || p.Origin.ManagedBy != delegation.MultiKueue {
+				continue
+			}
+			for _, w := range v.inventory.WorkloadsOf(p, f) {
+				local, _ := f.Lookup().LocalQueue(w.Namespace, w.Spec.QueueName)
+				if local == nil || !w.IsActive() || w.Is(kueue.Finished) {
+					continue
+				}
+				count := counts[local.Spec.ClusterQueue]
+				if count.all++; isCounted(w, local) {
+					count.counted++
+				}
+				counts[local.Spec.ClusterQueue] = count
+			}
 		}
-		w := inspect.CurrentWorkload(v.inventory.WorkloadsOf(p, f))
-		if w == nil || !w.IsActive() || w.Is(kueue.Finished) {
-			continue
-		}
-		if local, _ := f.Lookup().LocalQueue(w.Namespace, w.Spec.QueueName); local != nil && local.Spec.ClusterQueue == q.Name {
-			n++
-		}
-	}
-	return n
+		return counts
+	})
+}
+
+// isCounted reports whether the status of a ClusterQueue certainly counts an unfinished Workload: those with quota, and
+// those in its queue (kueue: pkg/cache/scheduler, Usage; pkg/cache/queue, Pending).
+func isCounted(w *kueue.Workload, local *kueue.LocalQueue) bool {
+	return w.Is(kueue.QuotaReserved) || w.DeletionTimestamp == nil && w.IsQueuedIn(local)
 }
 
 // IsInMultiKueue reports whether a Job is in a LocalQueue that certainly gives its Jobs to MultiKueue. Only
