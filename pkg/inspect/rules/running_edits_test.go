@@ -57,6 +57,33 @@ func TestProvenSince(t *testing.T) {
 	}
 }
 
+// TestChangedSize checks that the finding about a changed number of Pods names the field that can have changed, with its
+// value, and how to restore the number.
+func TestChangedSize(t *testing.T) {
+	t.Parallel()
+	const ignored = ", but it was admitted with 4 Pods: Kueue ignores the change while kwok-w1 runs it"
+	rule, _ := rules.ByCode("JM125")
+	for name, tt := range map[string]struct{ spec, message, remedy string }{
+		"fewer, and the status is not copied": {
+			"{parallelism: 2}", "changed to 2" + ignored + ", and does not copy its status",
+			`set parallelism to 4 again, and Kueue copies the status again: ` + "`" + `kubectl --context kwok-mgr -n default patch job train --type=merge -p '{"spec":{"parallelism":4}}'`,
+		},
+		"fewer, and the status is copied": {
+			"{parallelism: 2, suspend: false}", "changed to 2" + ignored,
+			`set parallelism to 4 again: ` + "`" + `kubectl --context kwok-mgr -n default patch job train --type=merge -p '{"spec":{"parallelism":4}}'`,
+		},
+		"more than completions": {"{parallelism: 10, completions: 8}", "changed to 10 (8 Pods)" + ignored + ", and does not copy its status", "set parallelism to 4 again, "},
+		"together with completions": {
+			"{parallelism: 2, completions: 2, suspend: false}", "changed to 2" + ignored,
+			`set parallelism and completions to 4 again: ` + "`" + `kubectl --context kwok-mgr -n default patch job train --type=merge -p '{"spec":{"completions":4,"parallelism":4}}'`,
+		},
+	} {
+		f := findingOf(t, judge(t, testCase{base: editedOrigin, edits: []edit{patch("kwok-mgr", "Job/train", "{spec: "+tt.spec+"}")}}.make(t), []rules.Rule{rule}, 0), "JM125")
+		assert.Equal(t, f.Message, "Job default/train: its parallelism on kwok-mgr was "+tt.message, name)
+		assert.Assert(t, strings.HasPrefix(f.Remedy, tt.remedy), "%s: %s", name, f.Remedy)
+	}
+}
+
 // TestTimeOfEdit checks that the time of an edit is that of its writer: Kueue writes to the mirror afterwards.
 func TestTimeOfEdit(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package running
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -62,15 +63,15 @@ func resized(s view.Submission) (was, is int32, ok bool) {
 
 func describeEdit(s view.Submission, was, is int32) view.Sighting {
 	j := s.Job()
+	worker, isCopied := copierOf(s)
 	sighting := view.Sighting{
 		Object: view.Of(j), Since: view.TimeOf(j.SpecWrittenAt), Jobs: []*inspect.Job{j},
-		Message: editText(s, was, is),
+		Message: editText(s, was, is, worker, isCopied),
 		Evidence: []string{
 			fmt.Sprintf("%s: spec.podSets[%s].count of %s is %d", s.Manager.Context, s.Workload.Spec.PodSets[0].Name, view.OfWorkload(s.Manager, s.Workload).String(), was),
 			fmt.Sprintf("%s: spec.parallelism of %s is %s, spec.completions %s", j.Context, view.Of(j).String(), countText(j.Parallelism), countText(j.Completions)),
 		},
-		Remedy: command.Say("set parallelism to %d again, and Kueue copies the status again: %s; or to change the size, %s",
-			was, advice.SetField(j, []string{"spec", "parallelism"}, was), advice.CreateAgain(j)),
+		Remedy: command.Say("%s; or to change the size, %s", restoreSize(j, was, isCopied), advice.CreateAgain(j)),
 	}
 	if admitted := s.Workload.Condition(kueue.Admitted); admitted != nil {
 		sighting.Evidence = append(sighting.Evidence, quote.WorkloadCondition(s.Manager, s.Workload, admitted))
@@ -83,21 +84,41 @@ func describeEdit(s view.Submission, was, is int32) view.Sighting {
 	return sighting
 }
 
-// editText says what was changed on the origin, what Kueue does about it, and whether Kueue still copies the status: it
-// does not while the origin is suspended and its mirror runs (kueue: pkg/controller/jobs/job, determineStatusUpdate).
-func editText(s view.Submission, was, is int32) string {
-	j, field, worker := s.Job(), "parallelism", "a worker"
-	if j.Parallelism != nil && *j.Parallelism != is {
-		field = "completions"
+// restoreSize returns how a Job gets the number of Pods again that it was admitted with. completions may have changed
+// only together with parallelism.
+func restoreSize(j *inspect.Job, was int32, isCopied bool) command.Prose {
+	fields, set := "parallelism", advice.SetField(j, []string{"spec", "parallelism"}, was)
+	if j.Completions != nil && *j.Completions < was {
+		fields, set = "parallelism and completions", advice.SetField(j, []string{"spec"}, map[string]any{"parallelism": was, "completions": was})
 	}
-	text := fmt.Sprintf("its %s on %s was changed to %d, but it was admitted with %s: Kueue ignores the change", field, j.Context, is, inspect.Count(int(was), "Pod"))
-	isCopied := true
+	effect := ""
+	if !isCopied {
+		effect = ", and Kueue copies the status again"
+	}
+	return command.Say("set %s to %d again%s: %s", fields, was, effect, set)
+}
+
+// copierOf returns what runs a Job, and whether Kueue copies the status from there: it does not while the origin is
+// suspended and its mirror runs (kueue: pkg/controller/jobs/job, determineStatusUpdate).
+func copierOf(s view.Submission) (worker string, isCopied bool) {
+	worker, isCopied = "a worker", true
 	for _, m := range s.Pair.Mirrors {
 		if isLiveMirror(m) {
-			worker, isCopied = m.Job.Context, !j.Suspended || m.Job.Suspended
+			worker, isCopied = m.Job.Context, !s.Job().Suspended || m.Job.Suspended
 		}
 	}
-	text += " while " + worker + " runs it"
+	return worker, isCopied
+}
+
+// editText says what was changed on the origin, and what Kueue does about it. That is always parallelism: completions is
+// immutable, or changes together with an equal parallelism (kubernetes: pkg/apis/batch/validation, validateCompletions).
+func editText(s view.Submission, was, is int32, worker string, isCopied bool) string {
+	j, to := s.Job(), strconv.Itoa(int(is))
+	if j.Parallelism != nil && *j.Parallelism != is {
+		to = fmt.Sprintf("%d (%s)", *j.Parallelism, inspect.Count(int(is), "Pod"))
+	}
+	text := fmt.Sprintf("its parallelism on %s was changed to %s, but it was admitted with %s: Kueue ignores the change while %s runs it",
+		j.Context, to, inspect.Count(int(was), "Pod"), worker)
 	if !isCopied {
 		text += ", and does not copy its status"
 	}
