@@ -142,19 +142,39 @@ func TestRestartsAreOver(t *testing.T) {
 	assert.Assert(t, strings.Contains(findings[0].Message, ", and now runs on MultiKueueCluster worker1"), findings[0].Message)
 }
 
-// TestRestartsByTTL checks that the findings about a Job whose TTL deletes its mirror again and again say how often that
-// may have happened, and agree on the fix.
+// TestRestartsByTTL checks that the findings about a Job whose mirror is deleted again and again agree: they blame its
+// TTL, and say how often it may have run, only if the mirrors can have outlived it.
 func TestRestartsByTTL(t *testing.T) {
-	again := patch(mgr, workload, `{status: {accumulatedPastExecutionTimeSeconds: 300,
-		admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)
-	ttl := patch(mgr, "Job/train", "{spec: {ttlSecondsAfterFinished: 60}}")
-	v := testCase{base: recordedRunning, edits: []edit{conditions(mgr, workload, isReserved, isAdmitted, wasGone), again, ttl}}.make(t)
-	for _, code := range []string{"JM039", "JM127"} {
-		rule, _ := rules.ByCode(code)
-		findings := judge(t, v, []rules.Rule{rule}, 0)
-		assert.Equal(t, len(findings), 1, code)
-		assert.Assert(t, strings.Contains(findings[0].Message, "was evicted 9 times"), findings[0].Message)
-		assert.Assert(t, strings.HasPrefix(findings[0].Remedy, "remove the TTL: "), findings[0].Remedy)
+	const others = "find out who deletes Jobs or Workloads on the workers"
+	ttl := func(seconds string) edit {
+		return patch(mgr, "Job/train", "{spec: {ttlSecondsAfterFinished: "+seconds+"}}")
+	}
+	young, old := patch(mgr, workload, `{metadata: {creationTimestamp: "2026-11-20T23:20:00Z"}}`), patch(mgr, workload, `{metadata: {creationTimestamp: "2026-11-20T22:25:00Z"}}`)
+	for name, tt := range map[string]struct {
+		past  string
+		edits []edit
+		isTTL bool
+	}{
+		"each mirror was older":            {"900", []edit{ttl("60")}, true},
+		"no mirror was older":              {"300", []edit{ttl("60")}, false},
+		"no mirror was older, but the sum": {"330", []edit{ttl("300")}, false},
+		"no time, and a young Workload":    {"null", []edit{ttl("60"), young}, false},
+		"no time, and an old Workload":     {"null", []edit{ttl("60"), old}, true},
+	} {
+		again := patch(mgr, workload, `{status: {accumulatedPastExecutionTimeSeconds: `+tt.past+`,
+			admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)
+		v := testCase{base: recordedRunning, edits: append([]edit{conditions(mgr, workload, isReserved, isAdmitted, wasGone), again}, tt.edits...)}.make(t)
+		first, _ := rules.ByCode("JM039")
+		last, _ := rules.ByCode("JM127")
+		byTTL, often := judge(t, v, []rules.Rule{first}, 0), findingOf(t, judge(t, v, []rules.Rule{last}, 0), "JM127")
+		assert.Assert(t, strings.Contains(often.Message, "was evicted 9 times"), "%s: %s", name, often.Message)
+		assert.Assert(t, strings.Contains(often.Remedy, others), "%s: %s", name, often.Remedy)
+		assert.Equal(t, strings.HasPrefix(often.Remedy, "remove the TTL: "), tt.isTTL, "%s: %s", name, often.Remedy)
+		assert.Equal(t, len(byTTL) == 1, tt.isTTL, name)
+		if tt.isTTL {
+			assert.Assert(t, strings.Contains(byTTL[0].Message, "was evicted 9 times, and may have run each time"), "%s: %s", name, byTTL[0].Message)
+			assert.Assert(t, strings.HasPrefix(byTTL[0].Remedy, "remove the TTL: "), "%s: %s", name, byTTL[0].Remedy)
+		}
 	}
 }
 

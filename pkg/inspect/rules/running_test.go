@@ -157,7 +157,7 @@ func vanishedCases() []testCase {
 	}
 	return []testCase{
 		{name: "runs again", code: "JM039", base: recordedRunning, fires: true, edits: []edit{gone, ttl, past(300)}},
-		{name: "its TTL deletes it again and again", code: "JM127", base: recordedRunning, fires: true, edits: []edit{gone, ttl, past(300), patch("kwok-mgr", "Workload/job-train-1c348",
+		{name: "its TTL deletes it again and again", code: "JM127", base: recordedRunning, fires: true, edits: []edit{gone, ttl, past(900), patch("kwok-mgr", "Workload/job-train-1c348",
 			`{status: {admissionChecks: [{name: multikueue, state: Ready, retryCount: 9, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`)}},
 		{name: "its TTL had not run out", code: "JM039", base: recordedRunning, edits: []edit{gone, ttl, past(30)}},
 		{name: "no TTL", code: "JM039", base: recordedRunning, edits: []edit{gone, past(300)}},
@@ -173,7 +173,8 @@ func vanishedCases() []testCase {
 				checkState("job-train-1c348", "Retry", `Admitting remote no longer exists, Previously: "Ready"`, "null", 1),
 			},
 		},
-		{name: "a TTL may have done it", code: "JM048", base: recordedRunning, edits: []edit{gone, ttl}},
+		{name: "a TTL may have done it", code: "JM048", base: recordedRunning, edits: []edit{gone, ttl, patch("kwok-mgr", "Workload/job-train-1c348", `{metadata: {creationTimestamp: "2026-11-20T23:20:00Z"}}`)}},
+		{name: "a TTL, but the Workload was too young", code: "JM048", base: recordedRunning, fires: true, edits: []edit{gone, ttl, patch("kwok-mgr", "Workload/job-train-1c348", `{metadata: {creationTimestamp: "2026-11-20T23:24:30Z"}}`)}},
 		{name: "the old mirror is still there", code: "JM048", base: recordedRemoved},
 		{
 			name: "evicted for another reason since", code: "JM048", base: recordedRunning,

@@ -129,11 +129,13 @@ func findEvictionCause(v *view.View, s view.Submission) command.Prose {
 		}
 		return command.Say("while its copy exists, check why MultiKueueCluster %s evicts it: %s; later, read its events: %s",
 			cluster, describeWorkload(context, w), eventsOf(context, w))
-	case isDeletedByTTL(v, s):
-		return removeTTL(s)
 	case strings.Contains(why, "no longer exists"):
-		return command.Say("find out who deletes %s or Workloads on the workers, and check that each MultiKueueCluster points to a different cluster: %s", quote.Plural(s.Job()),
+		find := command.Say("find out who deletes %s or Workloads on the workers, and check that each MultiKueueCluster points to a different cluster: %s", quote.Plural(s.Job()),
 			command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
+		if isDeletedByTTL(v, s) {
+			return command.Say("%s; or %s", removeTTL(s), find)
+		}
+		return find
 	case strings.Contains(why, "remote lost"):
 		return command.Say("check that the workers stay connected: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
 	case w.Status.Evictions("PodsReadyTimeout") > 0:

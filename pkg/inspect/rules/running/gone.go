@@ -64,11 +64,17 @@ func removeTTL(s view.Submission) command.Prose {
 // worker was unreachable for long.
 const longTTL = 5 * time.Minute
 
-// mayBeTTL reports whether a Job's mirror can have finished and outlived its
-// TTL in the time for which the Job was admitted.
+// mayBeTTL reports whether a Job's mirrors can have finished and outlived its
+// TTL each time that the Job was admitted. Kueue adds up these times
+// (kueue: pkg/workload, SyncAdmittedCondition), so that only their average is
+// known. Without their sum, they are within the age of the Workload.
 func mayBeTTL(s view.Submission) bool {
-	past := s.Workload.Status.PastSeconds
-	return past == nil || *past >= *s.Job().TTL
+	w := s.Workload
+	admitted := retriedAt(s).Sub(w.CreationTimestamp.Time)
+	if past := w.Status.PastSeconds; past != nil {
+		admitted = time.Duration(*past) * time.Second
+	}
+	return admitted/time.Duration(max(1, restartsOf(w))) >= time.Duration(*s.Job().TTL)*time.Second
 }
 
 // vanished reports whether MultiKueue took a Job back because its mirror no
