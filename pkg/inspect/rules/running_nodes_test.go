@@ -170,3 +170,118 @@ func TestNoNodeInNamespaces(t *testing.T) {
 		assert.Assert(t, isAcross, linesOf(found))
 	}
 }
+
+// TestFlavorWithoutNode checks that JM049 names what requires the labels that no node has, a flavor or the Job itself,
+// and claims that no node has them only if the nodes were read.
+func TestFlavorWithoutNode(t *testing.T) {
+	rule, _ := rules.ByCode("JM049")
+	const spot = `{spec: {template: {spec: {nodeSelector: {pool: spot}}}}}`
+	selects := func(context, workload string) edit {
+		return patch(context, workload, `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [], nodeSelector: {pool: on-demand}}}}]}}`)
+	}
+	onAll := func(context string) edit {
+		return patch(context, "Job/*", `{spec: {template: {spec: {nodeSelector: {pool: on-demand}}}}}`)
+	}
+	flavored := []string{
+		"flavor on-demand requires nodes with label pool=on-demand, and no node of kwok-w2 has it: 1 Pod of its mirror waits",
+		"flavor spot requires nodes with label pool=spot, and no node of kwok-w2 has it: 1 Pod of its mirror waits",
+	}
+	unread := []string{
+		"the scheduler of kwok-w2 finds no node for 1 Pod of its mirror: flavor on-demand requires label pool=on-demand",
+		"the scheduler of kwok-w2 finds no node for 1 Pod of its mirror: flavor spot requires label pool=spot",
+	}
+	const (
+		label      = "label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; or correct nodeLabels of ResourceFlavor on-demand: `kubectl --context kwok-w2 edit resourceflavors.kueue.x-k8s.io on-demand`"
+		check      = "check which nodes have label pool=on-demand, which flavor on-demand requires: `kubectl --context kwok-w2 get nodes -l pool=on-demand`; or " + label
+		ofTemplate = "check which nodes have label pool=on-demand, which the Pod template requires: `kubectl --context kwok-w2 get nodes -l pool=on-demand`; " +
+			"or label nodes: `kubectl --context kwok-w2 label node NODE pool=on-demand`; or "
+		affinity = `{spec: {template: {spec: {affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
+			{matchExpressions: [{key: zone, operator: In, values: [berlin]}]}]}}}}}}}`
+		prefers = `{spec: {template: {spec: {affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [
+			{weight: 1, preference: {matchExpressions: [{key: zone, operator: In, values: [berlin]}]}}]}}}}}}`
+	)
+	for name, tt := range map[string]struct {
+		edits []edit
+		// nodes are the values of the label pool; nil if the nodes were not read.
+		nodes    []string
+		messages []string
+		remedy   string
+	}{
+		"no node has the label": {
+			nil, []string{}, flavored, label,
+		},
+		"the nodes were not read": {nil, nil, unread, check},
+		"a required affinity": {
+			[]edit{patch("kwok-mgr", "Job/*", affinity)}, []string{}, []string{unread[0] + ", and the Job has a node affinity", unread[1] + ", and the Job has a node affinity"}, check,
+		},
+		"a preferred affinity":                 {[]edit{patch("kwok-mgr", "Job/*", prefers)}, []string{}, flavored, label},
+		"other labels":                         {nil, []string{"gpu", ""}, flavored, "label nodes: `kubectl"},
+		"a node has the label":                 {nil, []string{"gpu", "spot"}, []string{flavored[0], "0/2 nodes are available"}, "label nodes: `kubectl"},
+		"an unknown flavor":                    {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, []string{}, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
+		"Kueue added a selector to the origin": {[]edit{patch("kwok-mgr", "Job/*", spot)}, nil, unread, check},
+		"the Job selects nodes": {
+			[]edit{selects("kwok-w2", "Workload/*"), onAll("kwok-w2")}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
+			ofTemplate + "change node selector pool=on-demand of the Pods in all manifests, then delete the 2 Jobs, and create them again",
+		},
+		"one Job selects nodes": {
+			[]edit{selects("kwok-w2", "Workload/job-fits-on-demand-*"), onAll("kwok-w2")}, nil,
+			[]string{"the Pod template requires label pool=on-demand", "flavor spot requires label pool=on-demand"},
+			"check which nodes have label pool=on-demand, which the Pod template requires: ",
+		},
+		"the Jobs of a CronJob select nodes": {
+			[]edit{selects("kwok-w2", "Workload/*"), onAll("kwok-w2"), patch("kwok-mgr", "Job/*", `{metadata: {ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: its-cronjob, controller: true}]}}`)}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
+			ofTemplate + "change node selector pool=on-demand of the Pods in spec.jobTemplate of CronJob default/nightly, then delete the 2 Jobs",
+		},
+		"a flavor, by the Workload of the manager": {
+			[]edit{remove("kwok-w2", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: its flavors require label pool=on-demand"},
+			"check which nodes have label pool=on-demand, which its flavors require: ",
+		},
+		"the Jobs select nodes, by the Workload of the manager": {
+			[]edit{remove("kwok-w2", "Workload/*"), selects("kwok-mgr", "Workload/*"), onAll("kwok-w2")}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"}, ofTemplate,
+		},
+		"the origin has not started, and no Workload is known": {
+			[]edit{
+				remove("kwok-w2", "Workload/*"), remove("kwok-mgr", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2"),
+				patch("kwok-mgr", "Job/*", "{spec: {suspend: true}, status: {startTime: null}}"),
+			}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"}, ofTemplate,
+		},
+		"the origin has started, and no Workload is known": {
+			[]edit{remove("kwok-w2", "Workload/*"), remove("kwok-mgr", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")}, nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: 0/2 nodes are available"},
+			"add a matching node to kwok-w2: ",
+		},
+		"the Job and a flavor select nodes": {
+			[]edit{
+				patch("kwok-w2", "Workload/*", `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [], nodeSelector: {gpu: h100}}}}]}}`),
+				patch("kwok-w2", "Job/*", `{spec: {template: {spec: {nodeSelector: {gpu: h100}}}}}`),
+			}, nil,
+			[]string{"the Pod template and flavor on-demand require labels gpu=h100,pool=on-demand", "the Pod template and flavor spot require labels gpu=h100,pool=spot"},
+			"check which nodes have labels gpu=h100,pool=on-demand, which the Pod template and flavor on-demand require: `kubectl --context kwok-w2 get nodes -l gpu=h100,pool=on-demand`; " +
+				"or label nodes: `kubectl --context kwok-w2 label node NODE gpu=h100 pool=on-demand`; " +
+				"or change node selector gpu=h100 of the Pods, then delete the Job: `kubectl --context kwok-mgr -n default delete job fits-on-demand`, and create the Job again; " +
+				"or correct nodeLabels of ResourceFlavor on-demand: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := testCase{base: "two-flavors", edits: tt.edits}.make(t)
+			v.Facts("kwok-w2").Environment = &inspect.Environment{}
+			if tt.nodes != nil {
+				v.Facts("kwok-w2").Environment.Nodes = []*podfit.Node{}
+			}
+			for _, pool := range tt.nodes {
+				v.Facts("kwok-w2").Environment.Nodes = append(v.Facts("kwok-w2").Environment.Nodes, &podfit.Node{Labels: map[string]string{"pool": pool}})
+			}
+			found := judge(t, v, []rules.Rule{rule}, 0)
+			assert.Equal(t, len(found), len(tt.messages), "%+v", found)
+			for i, f := range found {
+				assert.Assert(t, strings.Contains(f.Message, tt.messages[i]), f.Message)
+			}
+			assert.Assert(t, strings.HasPrefix(found[0].Remedy, tt.remedy), found[0].Remedy)
+		})
+	}
+}

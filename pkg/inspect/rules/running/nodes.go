@@ -20,14 +20,17 @@ import (
 func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror *inspect.Job) {
 	s.GracePeriod = noNode
 	r, isMissing := b.requiredLabels(v, origin, mirror)
+	// Pods that need other labels, or by another requirement, have another cause, although the scheduler says the same
+	// of them: another change helps them.
 	if r == nil {
+		what := b.changeable(v, origin, mirror)
+		s.Cause += "/" + what
 		b.countUnscheduled(s, origin, func(pods, _ string) string {
 			return fmt.Sprintf("the scheduler of %s finds no node for %s: %s", mirror.Context, pods, b.message)
-		}, func(change command.Prose) command.Prose { return b.findNode(v, mirror, change) }, b.changeable(v, origin, mirror))
+		}, func(change command.Prose) command.Prose { return b.findNode(v, mirror, change) }, what)
 		return
 	}
-	// Pods that need other labels have another cause, although the scheduler says the same of them.
-	s.Cause += "/" + r.text
+	s.Cause = strings.Join([]string{s.Cause, r.require, r.text, r.own}, "/")
 	label := command.Say("label nodes: %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, r.labels...)...))
 	if isMissing {
 		b.countUnscheduled(s, origin, func(pods, wait string) string {
@@ -58,18 +61,22 @@ func (b *obstacle) countUnscheduled(s *view.Sighting, origin *inspect.Job, say f
 		return say(inspect.Count(n, "Pod")+of, "wait")
 	}
 	s.Count, s.Message = b.count, count(b.count, ofMirror(origin))
-	var change, changeAll command.Prose
-	if what != "" {
-		change, changeAll = changeTemplate(origin, "change "+what+" of the Pods"), command.Say("change %s of the Pods in all manifests, and create the Jobs again", what)
+	remedy := func(change func(what string) command.Prose) command.Prose {
+		if what == "" {
+			return fix("")
+		}
+		return fix(change("change " + what + " of the Pods"))
 	}
-	s.Remedy = fix(change)
+	s.Remedy = remedy(func(change string) command.Prose { return changeTemplate(origin, change) })
 	s.Group = func(first *view.Sighting, all []view.Sighting) {
 		total := 0
+		var jobs []*inspect.Job
 		for i := range all {
 			total += all[i].Count
+			jobs = append(jobs, all[i].Jobs...)
 		}
 		first.Message = count(total, " of "+inspect.Count(len(all), "Job"))
-		first.Remedy = fix(changeAll)
+		first.Remedy = remedy(func(change string) command.Prose { return changeTemplates(jobs, change) })
 	}
 }
 
@@ -206,9 +213,11 @@ func hasNodeAffinity(origin, mirror *inspect.Job) bool {
 // changeable names the parts of the Pod template of a Job that may be why the scheduler finds no node.
 func (b *obstacle) changeable(v *view.View, origin, mirror *inspect.Job) string {
 	var parts []string
-	own, _, known := v.Selectors(origin, mirror)
-	if len(own) > 0 || !known {
+	switch own, _, known := v.Selectors(origin, mirror); {
+	case len(own) > 0:
 		parts = append(parts, "the node selector")
+	case !known:
+		parts = append(parts, "the node selector (unless a flavor adds it)")
 	}
 	if hasNodeAffinity(origin, mirror) {
 		parts = append(parts, "the node affinity")

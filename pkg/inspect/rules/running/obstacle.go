@@ -193,6 +193,30 @@ func changeTemplate(origin *inspect.Job, change string) command.Prose {
 	return command.Say("%s, %s", change, advice.ThenCreateAgain(origin))
 }
 
+// changeTemplates is changeTemplate for several Jobs. A Job that is a mirror has an unknown origin.
+func changeTemplates(jobs []*inspect.Job, change string) command.Prose {
+	all := "the " + inspect.Count(len(jobs), "Job")
+	templates := map[string]bool{}
+	for _, j := range jobs {
+		if j.IsMirror() {
+			return command.Say("%s in their origins, and create these again", change)
+		}
+		template, _ := j.Template()
+		templates[template] = true
+	}
+	switch template, _ := jobs[0].Template(); {
+	case len(templates) == 1 && template != "":
+		return command.Fix{Text: change}.Again(all, template).Prose()
+	case !templates[""]:
+		return command.Fix{Text: change}.Again(all, "their templates").Prose()
+	case len(templates) > 1:
+		change += " in all manifests and templates"
+	default:
+		change += " in all manifests"
+	}
+	return command.Fix{Text: change}.Again(view.Of(jobs[0]).String(), "").AgainForAll(all).Prose()
+}
+
 // changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. otherwise is what may help
 // if the image exists.
 func (b *obstacle) changeImage(origin *inspect.Job, otherwise command.Prose) command.Prose {

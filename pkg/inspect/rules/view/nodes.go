@@ -44,14 +44,12 @@ func (v *View) HasNodeWith(context string, labels []string) (has, known bool) {
 // Job itself, added those that Kueue added for their flavors (kueue: pkg/podset/podset.go). known is false if nothing
 // that was read shows which are which. origin is nil if it is unknown.
 func (v *View) Selectors(origin, mirror *inspect.Job) (own, added []string, known bool) {
-	selector := ""
-	switch w := v.workloadOf(mirror); {
-	case w != nil && len(w.Spec.PodSets) == 1:
-		selector = w.Spec.PodSets[0].Template.Spec.NodeSelector
-	case origin == nil:
+	if mirror.NodeSelector == "" && mirror.Row().IsJob() {
+		return nil, nil, true
+	}
+	selector, known := v.ownSelector(origin, mirror)
+	if !known {
 		return nil, nil, false
-	default:
-		selector = origin.NodeSelector
 	}
 	inTemplate := strings.Split(selector, ",")
 	for label := range strings.SplitSeq(mirror.NodeSelector, ",") {
@@ -64,6 +62,26 @@ func (v *View) Selectors(origin, mirror *inspect.Job) (own, added []string, know
 		}
 	}
 	return own, added, true
+}
+
+// ownSelector returns the node selector that a Job had before Kueue added those of flavors to its mirror and, once it is
+// admitted, to its origin: that of its Workload on the worker or on the manager. origin is nil if it is unknown.
+func (v *View) ownSelector(origin, mirror *inspect.Job) (selector string, known bool) {
+	w := v.workloadOf(mirror)
+	if w == nil && origin != nil {
+		if f, ok := v.Facts(origin.Context); ok {
+			w = inspect.CurrentWorkload(v.inventory.WorkloadsOf(inspect.Pair{Origin: origin}, f))
+		}
+	}
+	switch {
+	case w != nil && len(w.Spec.PodSets) == 1:
+		return w.Spec.PodSets[0].Template.Spec.NodeSelector, true
+	case origin == nil || !origin.Row().IsJob():
+		return "", false
+	}
+	// Kueue changes only a Job in a queue, when it starts it.
+	hasNotStarted := origin.Suspended && origin.StartTime == nil
+	return origin.NodeSelector, origin.Queue() == "" || hasNotStarted
 }
 
 // workloadOf returns the Workload with which a cluster's Kueue runs a mirror, nil if it was not read.
