@@ -286,9 +286,16 @@ func TestCheckAndTraceCopyFlavor(t *testing.T) {
 	assert.Assert(t, i >= 0)
 	job := list.Items[i].Jobs[0]
 	out, _, _ = run(t, "trace", job.Name, "-n", job.Namespace, "--from", snapshot, "-o", "json")
+	assert.DeepEqual(t, list.Items[i].Fixes, tracesIn(t, out)[0].Fixes)
 	for _, fixes := range [][]command.Fix{list.Items[i].Fixes, tracesIn(t, out)[0].Fixes} {
 		assert.Equal(t, fixes[0].Text, want)
-		assert.Equal(t, fixes[1].Text, "correct the flavor's name in ClusterQueue d02 on kwok-w1")
+		var others []string
+		for _, f := range fixes[1:] {
+			others = append(others, f.Text)
+		}
+		assert.DeepEqual(t, others, []string{
+			"create ResourceFlavor no-such-flavor on kwok-w2, like that on kwok-mgr", "correct the flavor's name in ClusterQueue d02 on kwok-w1", "correct the flavor's name in ClusterQueue d02 on kwok-w2",
+		})
 		assert.Assert(t, strings.Contains(fixes[0].Shell(), `"spec":{"nodeLabels":{"gpu":"a100"},"topologyName":"racks"}`), fixes[0].Shell())
 	}
 }
