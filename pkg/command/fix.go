@@ -1,7 +1,6 @@
 package command
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,47 +17,20 @@ type Fix struct {
 	Then []Step `json:"then,omitempty"`
 }
 
-// Again adds to a fix that changes a manifest how a submitted object gets the change. It names the object, like
-// "Job ml/train", because the answer about another Job may quote the fix. It has no command for that: a user who
-// only copies commands would delete the object, and lose its place in the queue. template is the field that the object
-// is created from, like "spec.jobTemplate of CronJob ml/train", "" if the user creates it.
-func (f Fix) Again(object, template string) Fix {
-	if template != "" {
-		return f.inTemplate(object, template)
-	}
-	again := "delete " + object + ", and create it again"
-	if len(f.Command) == 0 && len(f.Then) == 0 {
-		f.Text += ", then " + again
-		return f
-	}
-	f.Then = append(f.Then, Step{Text: again, Command: []string{}})
+// Steps returns all steps of the fix, in their order.
+func (f Fix) Steps() []Step { return append([]Step{{Text: f.Text, Command: f.Command}}, f.Then...) }
+
+// FollowedBy returns the fix with the steps of another one as its last steps, each step once.
+func (f Fix) FollowedBy(next Fix) Fix {
+	f.Then = AddSteps(f.Steps(), next.Steps())[1:]
 	return f
 }
 
-// inTemplate adds to a fix that changes a manifest which template has the manifest.
-func (f Fix) inTemplate(object, template string) Fix {
-	if len(f.Command) == 0 && len(f.Then) == 0 {
-		f.Text += " in " + template + ", then delete " + object
-		return f
-	}
-	f.Then = append(f.Then, Step{Text: "make the change in " + template + ", and delete " + object, Command: []string{}})
-	return f
+// Includes reports whether the fix has all steps of another one.
+func (f Fix) Includes(other Fix) bool {
+	steps := f.Steps()
+	return len(AddSteps(steps, other.Steps())) == len(steps)
 }
-
-// AgainForAll returns a fix that Again has completed for one object as the fix for several, such as "the 4 Jobs".
-func (f Fix) AgainForAll(objects string) Fix {
-	forAll := func(text string) string {
-		return createAgain.ReplaceAllLiteralString(text, "delete "+objects+", and create them again")
-	}
-	f.Text, f.Then = forAll(f.Text), slices.Clone(f.Then)
-	for i := range f.Then {
-		f.Then[i].Text = forAll(f.Then[i].Text)
-	}
-	return f
-}
-
-// createAgain matches what Again adds for one object.
-var createAgain = regexp.MustCompile(`\bdelete \S+ \S+, and create it again$`)
 
 // Step is a further step of a fix.
 type Step struct {
@@ -66,6 +38,17 @@ type Step struct {
 	Text string `json:"text"`
 	// Command does it, as words; empty where no command does.
 	Command []string `json:"command"`
+}
+
+// AddSteps returns steps and after them those of others that they lack. It changes neither.
+func AddSteps(steps, others []Step) []Step {
+	steps = slices.Clone(steps)
+	for _, other := range others {
+		if !slices.ContainsFunc(steps, func(s Step) bool { return s.Text == other.Text && slices.Equal(s.Command, other.Command) }) {
+			steps = append(steps, other)
+		}
+	}
+	return steps
 }
 
 // or joins alternatives in Prose.

@@ -72,7 +72,7 @@ func (a *adviser) advise(f inspect.Finding) []inspect.Finding {
 			one = q.Advise(one, a.judgment)
 		}
 		for i := range one {
-			createAllAgain(&one[i])
+			a.createAllAgain(&one[i])
 		}
 		return one
 	}
@@ -81,12 +81,18 @@ func (a *adviser) advise(f inspect.Finding) []inspect.Finding {
 
 // createAllAgain has the fixes of a finding that is the same for several Jobs create all of them again, instead of the
 // first.
-func createAllAgain(f *inspect.Finding) {
+func (a *adviser) createAllAgain(f *inspect.Finding) {
 	if len(f.Jobs) < 2 || strings.Contains(f.Message, f.Jobs[0].Namespace+"/"+f.Jobs[0].Name) || f.Subject() == "" || f.Name == f.Jobs[0].Name {
 		return
 	}
+	templates := make([]string, len(f.Jobs))
+	for i, r := range f.Jobs {
+		if o := a.pairs[r].Origin; o != nil {
+			templates[i], _ = o.Template()
+		}
+	}
 	for i := range f.Fixes {
-		f.Fixes[i] = f.Fixes[i].AgainForAll("the " + inspect.Count(len(f.Jobs), "Job"))
+		f.Fixes[i] = f.Fixes[i].AgainForAll("the "+inspect.Count(len(f.Jobs), "Job"), templates...)
 	}
 	f.Remedy = string(command.Alternatives(f.Fixes))
 }

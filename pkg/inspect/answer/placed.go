@@ -95,9 +95,8 @@ func (q *Question) alsoNever(a Answer, manager *inspect.Placement, workers []ins
 	if len(a.Fixes) == 0 || len(b.Fixes) == 0 {
 		return a
 	}
-	last := command.Step{Text: a.Fixes[0].Text, Command: a.Fixes[0].Command}
 	for i := range b.Fixes {
-		b.Fixes[i].Then = append(slices.Clone(b.Fixes[i].Then), last)
+		b.Fixes[i] = b.Fixes[i].FollowedBy(a.Fixes[0])
 	}
 	a.Fixes = b.Fixes
 	return a
@@ -281,7 +280,7 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 				changes = append(changes, c)
 				continue
 			}
-			changes[same].Then = withSteps(changes[same].Then, c.Then)
+			changes[same].Then = command.AddSteps(changes[same].Then, c.Then)
 		}
 	}
 	slices.SortStableFunc(changes, func(x, y inspect.PlacementChange) int { return cmp.Compare(x.Share, y.Share) })
@@ -298,17 +297,6 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 		fixes = append(fixes, fix)
 	}
 	return fixes
-}
-
-// withSteps returns the steps of a change with those of the same change for another cluster.
-func withSteps(steps, others []command.Step) []command.Step {
-	steps = slices.Clone(steps)
-	for _, other := range others {
-		if !slices.ContainsFunc(steps, func(s command.Step) bool { return s.Text == other.Text && slices.Equal(s.Command, other.Command) }) {
-			steps = append(steps, other)
-		}
-	}
-	return steps
 }
 
 func stateBy(v inspect.Verdict) inspect.JobState {
@@ -372,9 +360,12 @@ func quantity(text string) resource.Quantity {
 func compare(a, b resource.Quantity) int { return a.Cmp(b) }
 
 // shortage returns how much a placement lacks.
-func shortage(p *inspect.Placement) resource.Quantity {
-	q := quantity(p.Needs)
-	q.Sub(quantity(p.Free))
+func shortage(p *inspect.Placement) resource.Quantity { return difference(p.Needs, p.Free) }
+
+// difference returns by how much a quantity exceeds another one.
+func difference(more, less string) resource.Quantity {
+	q := quantity(more)
+	q.Sub(quantity(less))
 	return q
 }
 
