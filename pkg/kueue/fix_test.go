@@ -158,7 +158,7 @@ func TestFixEveryReason(t *testing.T) {
 }
 
 // TestFixTimedOut checks that no fix activates a Workload that Kueue
-// deactivates again at once.
+// deactivates again at once, and that the run of a CronJob gets another limit there.
 func TestFixTimedOut(t *testing.T) {
 	const longer = "delete the Job, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
 	target := targetOf(t, "")
@@ -166,6 +166,14 @@ func TestFixTimedOut(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(fixesOf(&wait, target), longer+"\nrun it again for as long as before: kubectl"))
 	target.Workload = workload(t, `{status: {conditions: [{type: DeactivationTarget, status: "True", reason: MaximumExecutionTimeExceeded}]}}`)
 	assert.Equal(t, fixesOf(&wait, target), longer)
+	const template = "spec.jobTemplate of CronJob ml/nightly"
+	target.Kind, target.Name, target.Template = "Job", "a-1", template
+	assert.Equal(t, fixesOf(&wait, target), "change "+template+" to one with a longer kueue.x-k8s.io/max-exec-time-seconds, and delete Job /a-1")
+	target.Workload = workload(t, `{metadata: {namespace: ml, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a-1, controller: true}]}, status: {conditions: [{type: DeactivationTarget, status: "True"}]}}`)
+	const deletion = "delete the Job: kubectl --context w1 -n ml delete job a-1"
+	assert.Equal(t, fixesOf(&wait, target), "change "+template+" to one with a longer kueue.x-k8s.io/max-exec-time-seconds, and then "+deletion)
+	wait.Reason = kueue.ReasonRequeueLimit
+	assert.Equal(t, fixesOf(&wait, target), "find why its Pods were not ready in time, then "+deletion+", and then have the next one created from "+template)
 }
 
 // TestFixesOfSeveralClusters checks that the smallest change of several clusters is

@@ -19,14 +19,17 @@ const maxExecutionLabel = "kueue.x-k8s.io/max-exec-time-seconds"
 // true, Kueue at once deactivates a Workload that a user activates (kueue:
 // workload_controller.go).
 func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
-	if s.Workload.Is(DeactivationTarget) {
-		return s.fixRepeatedDeactivation(w)
+	switch {
+	case w.Reason == ReasonEvictedOnManager:
+		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
+	case s.Workload.Is(DeactivationTarget):
+		return s.afterResume(s.fixRepeatedDeactivation(w))
 	}
 	return s.afterResume(s.fixActivation(w))
 }
 
-// afterResume returns fixes that queue a Workload again, each as the last steps after those that resume its stopped
-// queues.
+// afterResume returns fixes that queue a Workload or its successor again, each as the last steps after those that
+// resume its stopped queues.
 func (s FixTarget) afterResume(fixes []command.Fix) []command.Fix {
 	var resumes []command.Fix
 	if q := s.ClusterQueue; q != nil && IsStopped(q.Spec.StopPolicy) {
@@ -37,10 +40,7 @@ func (s FixTarget) afterResume(fixes []command.Fix) []command.Fix {
 	}
 	for i, f := range fixes {
 		for _, resume := range resumes {
-			if len(f.Command) > 0 {
-				resume.Then = append([]command.Step{{Text: f.Text, Command: f.Command}}, f.Then...)
-				f = resume
-			}
+			f = resume.FollowedBy(f)
 		}
 		fixes[i] = f
 	}
@@ -53,13 +53,11 @@ func (s FixTarget) fixActivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
 		return []command.Fix{
-			s.fixByCreation("", " with a longer "+maxExecutionLabel),
+			s.fixByCreation("", "with a longer "+maxExecutionLabel),
 			fixBy(activate, "run it again for as long as before"),
 		}
 	case ReasonRequeueLimit:
 		return []command.Fix{fixBy(activate, "find why its Pods were not ready in time, then activate the Workload")}
-	case ReasonEvictedOnManager:
-		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
 	case ReasonDeactivatedByKueue:
 		return []command.Fix{fixBy(activate, "resolve what Kueue reports, then activate the Workload")}
 	default:
@@ -72,9 +70,7 @@ func (s FixTarget) fixActivation(w *Wait) []command.Fix {
 func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	switch w.Reason {
 	case ReasonTimedOut:
-		return []command.Fix{s.fixByCreation("", " with a longer "+maxExecutionLabel)}
-	case ReasonEvictedOnManager:
-		return []command.Fix{fix("wait until MultiKueue deletes this copy")}
+		return []command.Fix{s.fixByCreation("", "with a longer "+maxExecutionLabel)}
 	case ReasonRequeueLimit:
 		return []command.Fix{s.fixByCreation("find why its Pods were not ready in time, then ", "")}
 	default:
@@ -82,23 +78,20 @@ func (s FixTarget) fixRepeatedDeactivation(w *Wait) []command.Fix {
 	}
 }
 
-// fixByCreation returns the fix of a Workload whose Job must be created again, after a condition. The Job
-// still exists. A copy belongs to a mirror, and the user must create the origin again.
+// fixByCreation returns the fix of a Workload whose Job must be created again, after a condition and with a change,
+// each "" for none. The Job still exists. A copy belongs to a mirror, and the user must create the origin again.
 func (s FixTarget) fixByCreation(condition, change string) command.Fix {
-	owner := s.owner()
-	if owner == nil {
-		return fix("%sdelete %s, and create it again%s", condition, s.jobName(), change)
+	deletion, kind := fix("delete %s", s.jobName()), ""
+	if owner := s.owner(); owner != nil {
+		kind = owner.Kind
+		name := strings.ToLower(kind)
+		if row, ok := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, kind)); ok {
+			name = command.KindName(row)
+		}
+		deletion = fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", name, owner.Name), "delete the %s", kind)
 	}
-	kind := strings.ToLower(owner.Kind)
-	if row, ok := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
-		kind = command.KindName(row)
-	}
-	f := fixBy(command.Kubectl(s.Context, s.Workload.Namespace, "delete", kind, owner.Name), "%sdelete the %s", condition, owner.Kind)
-	again := "create the " + owner.Kind + " again"
-	if s.Template != "" {
-		again = "have the next one created from " + s.Template
-	}
-	f.Then = []command.Step{{Text: again + change, Command: []string{}}}
+	f := command.CreateAgain(deletion, kind, s.Template, change)
+	f.Text = condition + f.Text
 	return f
 }
 

@@ -54,4 +54,19 @@ func TestActivateInStoppedQueues(t *testing.T) {
 		got := strings.ReplaceAll(strings.ReplaceAll(fixesOf(&wait, target), "'", ""), "\\", "")
 		assert.Equal(t, got, strings.ReplaceAll(strings.ReplaceAll(want, "CLUSTER", step), "'", ""))
 	}
+	// A Job that is created again waits in the same queue. A copy that MultiKueue deletes does not.
+	target := targetOf(t, "{metadata: {name: q}, spec: {stopPolicy: Hold}}")
+	target.Workload.Status.Conditions = []metav1.Condition{{Type: kueue.DeactivationTarget, Status: metav1.ConditionTrue}}
+	for reason, want := range map[kueue.WaitReason]string{
+		kueue.ReasonTimedOut:         "resume ClusterQueue q on w1, then delete the Job, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds",
+		kueue.ReasonDeactivated:      "resume ClusterQueue q on w1, then resolve what Kueue reports, then delete the Job, and create it again",
+		kueue.ReasonEvictedOnManager: "wait until MultiKueue deletes this copy",
+	} {
+		wait := kueue.Wait{Reason: reason}
+		f := wait.Fixes(target)[0]
+		for _, step := range f.Then {
+			f.Text += ", then " + step.Text
+		}
+		assert.Equal(t, f.Text, want)
+	}
 }

@@ -95,7 +95,7 @@ func (q *Question) addInvalid(a *Answer, j *inspect.Job) {
 	a.State, a.Reason = inspect.StateBlocked, inspect.ReasonSetup
 	a.Message = sentence(strings.TrimSuffix(message+": "+*j.Invalid, ": "))
 	if o := q.Pair.Origin; o != nil && !o.IsPart() {
-		a.Fixes = command.Say("%s with a valid spec", advice.CreateAgain(o)).Reached(q.Reach).Fixes()
+		a.Fixes = advice.CreateAgainWith(o, "with a valid spec").Reached(q.Reach).Fixes()
 	}
 }
 

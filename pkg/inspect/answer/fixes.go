@@ -85,14 +85,9 @@ func (q *Question) startPods(j *inspect.Job) []command.Fix {
 		o = j
 	}
 	if o.ManagedBy == delegation.MultiKueue && !o.IsElastic() {
-		again := "create the " + o.Kind + " again"
-		if template, _ := o.Template(); template != "" {
-			again = "have the next one created from " + template
-		}
-		return []command.Fix{{
-			Text: "delete the " + o.Kind, Command: q.words(advice.KubectlJob(o, "delete")),
-			Then: []command.Step{{Text: again + " with " + enough, Command: []string{}}},
-		}}
+		template, _ := o.Template()
+		deletion := command.Fix{Text: "delete the " + o.Kind, Command: q.words(advice.DeleteJob(o))}
+		return []command.Fix{command.CreateAgain(deletion, o.Kind, template, "with "+enough)}
 	}
 	patch := advice.KubectlJob(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))
 	return []command.Fix{{Text: "set spec.parallelism to 1 or more", Command: q.words(patch)}}

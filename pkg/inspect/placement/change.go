@@ -29,8 +29,8 @@ func (s *site) fix(wait kueue.Wait, queue *kueue.ClusterQueue) {
 }
 
 // fixesOf returns the fixes of a wait as changes.
-func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []inspect.PlacementChange) {
-	target := s.facts.FixTarget(s.around.flavors)
+func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) []inspect.PlacementChange {
+	target := s.request.origin.FixTarget(s.facts.FixTarget(s.around.flavors))
 	target.LocalQueue, target.ClusterQueue, target.Workload = s.local, queue, s.own
 	if s.own == nil {
 		target.Workload = &kueue.Workload{}
@@ -39,15 +39,16 @@ func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) (changes []in
 	if s.queue != nil {
 		target.CohortCycle = s.queue.Cycle()
 	}
-	if target.IsNew = s.request.origin == nil; !target.IsNew {
-		target.Kind, target.Name = s.request.origin.Kind, s.request.origin.Name
-		target.Template, _ = s.request.origin.Template()
-	}
 	target.IsStep = s.isStep
 	if s.role.isNew && s.role.isEntry {
 		target.Next = s.request.submitAfter(s.facts)
 	}
-	for _, f := range wait.Fixes(target) {
+	return changesBy(wait.Fixes(target))
+}
+
+// changesBy returns fixes as changes.
+func changesBy(fixes []command.Fix) (changes []inspect.PlacementChange) {
+	for _, f := range fixes {
 		changes = append(changes, inspect.PlacementChange{Message: f.Text, Command: f.Shell(), Then: f.Then})
 	}
 	return changes

@@ -212,7 +212,7 @@ func (s *site) isHeld() bool {
 	default:
 		return true
 	}
-	s.fix(wait, nil)
+	s.Changes = append(s.Changes, changesBy(wait.Fixes(s.facts.FixTargetOf(s.request.origin, s.own, s.around.flavors)))...)
 	return s.decide(verdict, reason, "%s", wait.Text())
 }
 

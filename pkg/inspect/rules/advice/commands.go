@@ -1,8 +1,6 @@
 package advice
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -25,14 +23,20 @@ func Plugin(verb string, j *inspect.Job) command.Command {
 // DeleteJob returns the command that deletes a Job with its Pods.
 func DeleteJob(j *inspect.Job) command.Command { return KubectlJob(j, "delete") }
 
-// CreateAgain returns how to restart a Job from scratch, or with another specification: what follows says
-// what changes. It names the Job, because the step before it may be about a mirror.
-func CreateAgain(j *inspect.Job) command.Prose {
-	if template, object := j.Template(); template != "" {
-		field, _, _ := strings.Cut(template, " ")
-		return command.Say("%s, and have %s (%s) create the next one", DeleteNamed(j), object, field)
+// CreateAgain returns how to restart a Job from scratch.
+func CreateAgain(j *inspect.Job) command.Prose { return CreateAgainWith(j, "") }
+
+// CreateAgainWith returns how to restart a Job with a change of its manifest, such as "with a label". It names the Job,
+// because the step before it may be about a mirror.
+func CreateAgainWith(j *inspect.Job, change string) command.Prose {
+	template, _ := j.Template()
+	deletion := command.Fix{Text: "delete the " + j.Kind, Command: DeleteJob(j).Words()}
+	steps := command.CreateAgain(deletion, j.Kind, template, change).Steps()
+	texts := make([]command.Prose, len(steps))
+	for i, s := range steps {
+		texts[i] = command.Fix{Text: s.Text, Command: s.Command}.Prose()
 	}
-	return command.Say("%s, and create the %s again", DeleteNamed(j), j.Kind)
+	return command.Join(texts, ", and ")
 }
 
 // DeleteNamed returns how to delete a Job, in a sentence that says what the command deletes.

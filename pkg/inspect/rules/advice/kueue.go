@@ -196,20 +196,13 @@ func ActivateQueue(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) comman
 	return command.Alternatives(target.ActivateQueue(q.Name))
 }
 
-// EndWait returns how to end the wait of a Job's Workload, or of a copy of it. It reads queues only if the wait
-// is about them.
+// EndWait returns how to end the wait of a Job's Workload, or of a copy of it. It notes that it reads the queues only
+// if the wait is about them.
 func EndWait(v *view.View, j *inspect.Job, f *inspect.Facts, w *kueue.Workload, wait *kueue.Wait) command.Prose {
-	target := kueue.FixTarget{Context: f.Context, Workload: w}
+	target := f.FixTargetOf(j, w, nil)
 	if !view.IsHeldOtherwise(wait) && (wait.IsForQuota() || wait.IsForQueue()) {
-		target = FixTargetOf(v, f, w, wait, "")
+		target = j.FixTarget(FixTargetOf(v, f, w, wait, ""))
 	}
-	if wait.IsDeactivation() {
-		// Only the remedy depends on the queues, so it notes no parts.
-		route := f.Lookup().Route(w.Namespace, w.Spec.QueueName)
-		target.LocalQueue, target.ClusterQueue = route.Local.Object, route.Cluster.Object
-	}
-	target.Kind, target.Name = j.Kind, j.Name
-	target.Template, _ = j.Template()
 	return command.Alternatives(wait.Fixes(target))
 }
 

@@ -113,11 +113,11 @@ func Recreation(v *view.View, j *inspect.Job, owner delegation.Owner) command.Pr
 	case CanRecreate(j, owner):
 		return alsoOwner(Recreate(v, j, owner).Prose(), j, owner)
 	case owner.IsBuiltIn() && mustLeaveQueue(v, j, owner):
-		return command.Say("%s without %s and without the label %s", CreateAgain(j), field, delegation.QueueNameLabel)
+		return CreateAgainWith(j, "without "+field+" and without the label "+delegation.QueueNameLabel)
 	case owner.IsBuiltIn():
-		return command.Say("%s without %s", CreateAgain(j), field)
+		return CreateAgainWith(j, "without "+field)
 	}
-	return command.Say("%s with %s: %s", CreateAgain(j), field, owner)
+	return CreateAgainWith(j, "with "+field+": "+string(owner))
 }
 
 // CanDispatch reports whether the command dispatch takes objects of a kind with our own owner.

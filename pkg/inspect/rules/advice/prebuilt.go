@@ -15,7 +15,7 @@ func ReplacePrebuilt(f *inspect.Facts, j *inspect.Job) command.Prose {
 		create = command.Say("create another Workload for it, and name that in label %s", delegation.PrebuiltWorkload)
 	}
 	if !j.Suspended {
-		return command.Say("%s; or %s without label %s, so that Kueue creates the Workload", create, CreateAgain(j), delegation.PrebuiltWorkload)
+		return command.Say("%s; or %s", create, CreateAgainWith(j, "without label "+delegation.PrebuiltWorkload+", so that Kueue creates the Workload"))
 	}
 	// The name may be in a label or an annotation.
 	none := map[string]any{delegation.PrebuiltWorkload: nil}

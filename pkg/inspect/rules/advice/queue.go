@@ -1,6 +1,8 @@
 package advice
 
 import (
+	"fmt"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -46,8 +48,7 @@ func useQueue(v *view.View, s view.Submission, other string) command.Prose {
 		// Kueue gives a Job to MultiKueue only when the Job is created.
 		return command.Say("recreate %s in LocalQueue %s: %s", name, other, Recreate(v, j, owner).With("--queue", other))
 	case owner != delegation.MultiKueue:
-		return command.Say("%s with the label %s=%s: the label can change only while the %s is suspended", CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
+		return CreateAgainWith(j, fmt.Sprintf("with the label %s=%s (the label can change only while the %s is suspended)", delegation.QueueNameLabel, other, j.Kind))
 	}
-	return command.Say("%s with the label %s=%s: Kueue delegates a %s to MultiKueue only when it is created",
-		CreateAgain(j), delegation.QueueNameLabel, other, j.Kind)
+	return CreateAgainWith(j, fmt.Sprintf("with the label %s=%s (Kueue delegates a %s to MultiKueue only when it is created)", delegation.QueueNameLabel, other, j.Kind))
 }

@@ -86,7 +86,7 @@ func joinQueue(v *view.View, s view.Submission) command.Prose {
 	case name == advice.QueuePlaceholder:
 		which = fmt.Sprintf("; %s is one of namespace %s whose ClusterQueue has a MultiKueue check", name, j.Namespace)
 	case queue != nil && !advice.MayCover(queue, j):
-		return afterOpening(open, command.Say("%s with %s and a request for %s", advice.CreateAgain(j), label, resourcesOf(queue)))
+		return afterOpening(open, advice.CreateAgainWith(j, "with "+label+" and a request for "+resourcesOf(queue)))
 	case queue != nil && j.Requests == nil && len(queue.Covered()) > 0:
 		which = fmt.Sprintf("; its Pods must request %s", resourcesOf(queue))
 	}
@@ -97,7 +97,7 @@ func joinQueue(v *view.View, s view.Submission) command.Prose {
 		}
 		return afterOpening(open, command.Say("recreate %s with a queue label: %s%s", object, advice.RecreateIn(v, j, delegation.MultiKueue, name), which))
 	}
-	return afterOpening(open, command.Say("%s with %s%s", advice.CreateAgain(j), label, which))
+	return afterOpening(open, command.Say("%s%s", advice.CreateAgainWith(j, "with "+label), which))
 }
 
 // afterOpening returns a step that uses a LocalQueue, after the step that creates it on a worker: "" if no
@@ -142,7 +142,7 @@ func reportAdmittedHere(v *view.View, s view.Submission) {
 	if isWithout {
 		covered := q.Covered()
 		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
-		sighting.Remedy = command.Say("%s with a request for %s; or to run it on %s, %s", advice.CreateAgain(j), resourcesOf(q), j.Context, advice.Disown(v, j))
+		sighting.Remedy = command.Say("%s; or to run it on %s, %s", advice.CreateAgainWith(j, "with a request for "+resourcesOf(q)), j.Context, advice.Disown(v, j))
 	}
 	v.Report(sighting)
 }
@@ -153,7 +153,7 @@ func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
 	var ways []command.Prose
 	if queue != advice.QueuePlaceholder {
-		ways = append(ways, afterOpening(advice.OpenQueue(v, s, queue), command.Say("%s with label %s=%s", advice.CreateAgain(j), delegation.QueueNameLabel, queue)))
+		ways = append(ways, afterOpening(advice.OpenQueue(v, s, queue), advice.CreateAgainWith(j, "with label "+delegation.QueueNameLabel+"="+queue)))
 	}
 	if v.MayDispatch(s.Manager, j.Namespace, s.Workload.Spec.QueueName) && !v.HasOtherWorkloads(s.Manager, q) {
 		ways = append(ways, advice.AddMultiKueueCheck(v, s.Manager, q))

@@ -145,7 +145,7 @@ func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Si
 		sighting.Awaits, sighting.Group = nil, nil
 		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but its API server rejects the mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, view.Of(j).String()))
-		sighting.Remedy = advice.CreateAgain(j) + " without spec.manualSelector and spec.selector"
+		sighting.Remedy = advice.CreateAgainWith(j, "without spec.manualSelector and spec.selector")
 	}
 	return sighting
 }

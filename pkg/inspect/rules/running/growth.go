@@ -65,10 +65,7 @@ func describeGrowth(v *view.View, s view.Submission, running *kueue.Workload, c 
 
 // makeRoom returns how to let the new size run. It leaves out smaller requests: the old size has them.
 func makeRoom(v *view.View, j *inspect.Job, c view.Copy, wait *kueue.Wait) command.Prose {
-	target := advice.FixTargetOf(v, c.Worker, c.Workload, wait, "")
-	target.Kind, target.Name = j.Kind, j.Name
-	target.Template, _ = j.Template()
-	all := wait.Fixes(target)
+	all := wait.Fixes(j.FixTarget(advice.FixTargetOf(v, c.Worker, c.Workload, wait, "")))
 	if raise := slices.DeleteFunc(slices.Clone(all), func(f command.Fix) bool { return len(f.Command) == 0 }); len(raise) > 0 {
 		all = raise
 	}

@@ -173,9 +173,7 @@ func addQuota(v *view.View, s *view.Sighting, held []heldCopy) {
 	for i := range held {
 		h := &held[i]
 		s.Evidence = append(s.Evidence, quote.WorkloadCondition(h.Worker, h.Workload, h.wait.Condition))
-		target := advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, "")
-		target.Kind, target.Name = s.Jobs[0].Kind, s.Jobs[0].Name
-		target.Template, _ = s.Jobs[0].Template()
+		target := s.Jobs[0].FixTarget(advice.FixTargetOf(v, h.Worker, h.Workload, &h.wait, ""))
 		waits[i] = kueue.ClusterWait{Wait: h.wait, Target: target}
 	}
 	s.Remedy = command.Alternatives(kueue.Fixes(waits))
