@@ -246,51 +246,31 @@ func (q *Question) heldBack(f *inspect.Facts, w *kueue.Workload) (Answer, bool) 
 	case !wait.IsDeactivation():
 		return Answer{}, false
 	}
-	target := f.FixTarget(q.Inventory.Flavors())
-	target.Workload = w
-	route := f.LookupAll().Route(w.Namespace, w.Spec.QueueName)
-	target.LocalQueue, target.ClusterQueue = route.Local.Object, route.Cluster.Object
-	a.Fixes = wait.Fixes(target)
+	a.Fixes = wait.Fixes(f.FixTargetOf(q.Pair.Origin, w, q.Inventory.Flavors()))
 	if wait.IsDeactivation() {
-		q.addLimit(&a)
+		q.addIfActive(&a, placement.Activated(q.Inventory, q.Pair))
 	}
 	a.Fixes = q.reached(a.Fixes)
 	return a, true
 }
 
-// addLimit adds to the answer for a deactivated Job that it could not run otherwise either, and what
-// has to change before its activation helps.
-func (q *Question) addLimit(a *Answer) {
-	all := placement.Activated(q.Inventory, q.Pair)
+// addIfActive adds to the answer for a deactivated Job that it could not run otherwise either, and what
+// has to change before its activation helps. all are its placements if it were active.
+func (q *Question) addIfActive(a *Answer, all []inspect.Placement) {
 	if len(all) == 0 || placement.Overall(all) != inspect.Never {
 		return
 	}
 	b := (&Question{Inventory: q.Inventory, Pair: q.Pair, Trace: &inspect.Trace{}}).outlook(all)
 	a.Message += " Active, it " + strings.Replace(b.Message, "Would never run.", "would never run.", 1)
-	if len(b.Fixes) == 0 || all[0].Reason == inspect.QueueStopped {
-		// The fixes of the Workload also resume its queue.
+	if len(a.Fixes) == 0 || len(b.Fixes) == 0 || len(b.Fixes) == 1 && a.Fixes[0].Includes(b.Fixes[0]) {
+		// The fixes of the Workload also resume its queues.
 		return
 	}
-	if b.Reason == inspect.ReasonSetup {
-		// Nothing about the Job has to change.
-		a.Fixes = followedBy(b.Fixes, a.Fixes)
-		return
-	}
-	for i := range a.Fixes {
-		if len(a.Fixes[i].Command) > 0 {
-			a.Fixes[i].Text += ", after a change that makes the Job fit"
+	for i, f := range b.Fixes {
+		// A Job that is created again has a new Workload, which is active.
+		if !f.IsAgain() {
+			b.Fixes[i] = f.FollowedBy(a.Fixes[0])
 		}
 	}
-	a.Fixes = append(b.Fixes, a.Fixes...)
-}
-
-// followedBy returns fixes, each with the first one of others as its last step.
-func followedBy(fixes, others []command.Fix) []command.Fix {
-	for i := range fixes {
-		if len(others) > 0 {
-			last := others[0]
-			fixes[i].Then = append(append(slices.Clone(fixes[i].Then), command.Step{Text: last.Text, Command: last.Command}), last.Then...)
-		}
-	}
-	return fixes
+	a.Fixes = b.Fixes
 }
