@@ -155,19 +155,20 @@ func (q *Question) holderFixes(p *inspect.Placement) []command.Fix {
 	if p.Preempts {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}
-	if idle := q.idleHolders(p); len(idle) > 0 {
-		running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return h.Admitted && !q.isIdle(p.Context, &h) })
-		released, isEnough := enough(idle, shortage(p))
-		switch {
-		case running < 0:
-			return q.release(p.Context, released, "")
-		case isEnough:
-			return append(q.release(p.Context, released, ""), waitFor(p, &p.Holders[running]))
-		}
-		missing := shortage(p)
-		return append([]command.Fix{waitFor(p, &p.Holders[running])}, q.release(p.Context, released, missing.String())...)
+	idle := q.idleHolders(p)
+	if len(idle) == 0 {
+		return []command.Fix{waitFor(p, &h)}
 	}
-	return []command.Fix{waitFor(p, &h)}
+	released, missing := enough(idle, p)
+	release := q.release(p.Context, released, missing)
+	running := slices.IndexFunc(p.Holders, func(h inspect.Holder) bool { return !q.isIdle(p.Context, &h) })
+	switch {
+	case running < 0:
+		return release
+	case missing == "":
+		return append(release, waitFor(p, &p.Holders[running]))
+	}
+	return append([]command.Fix{waitFor(p, &p.Holders[running])}, release...)
 }
 
 // waitFor returns the fix that waits until a holder of the quota that a Job lacks finishes.

@@ -1,30 +1,39 @@
 package answer
 
 import (
+	"cmp"
 	"fmt"
-
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
-// enough returns the first holders that together hold a missing quantity. If all of them hold less, it returns all
-// and false.
-func enough(holders []*inspect.Holder, missing resource.Quantity) (first []*inspect.Holder, isEnough bool) {
-	held := quantity("0")
-	for i, h := range holders {
-		held.Add(quantity(h.Amount))
-		if compare(held, missing) >= 0 {
-			return holders[:i+1], true
+// enough returns the first holders that together hold what a placement lacks, of those whose quota a fix releases. If all
+// of them hold only a part of that, it returns all, and what is missing. Holders are known of one resource only, so
+// they are a part if several are short.
+func enough(holders []*inspect.Holder, p *inspect.Placement) (first []*inspect.Holder, missing string) {
+	lack, held := shortage(p), quantity("0")
+	if lacksSeveral(p) {
+		missing = inspect.Amounts(p.Short, func(r *inspect.ResourceRoom) string {
+			short := difference(r.Asked, r.Free)
+			return short.String() + " " + r.Resource
+		})
+	}
+	for _, h := range holders {
+		if _, isKind := delegation.KindNamed(h.Kind); !isKind {
+			continue
+		}
+		first = append(first, h)
+		if held.Add(quantity(h.Amount)); compare(held, lack) >= 0 {
+			return first, missing
 		}
 	}
-	return holders, false
+	return first, cmp.Or(missing, lack.String())
 }
 
 // release returns how the quota of holders that do not run gets free. For several holders it is one fix, whose steps
-// are the first fix of each. missing is the quantity that is missing, if the holders have only a part of it.
+// are the first fix of each. missing is what is missing, if the holders have only a part of it.
 func (q *Question) release(context string, holders []*inspect.Holder, missing string) (fixes []command.Fix) {
 	for i, h := range holders {
 		own := q.idleFixes(context, h, missing)
@@ -35,8 +44,7 @@ func (q *Question) release(context string, holders []*inspect.Holder, missing st
 		case len(fixes) == 0:
 			fixes = own[:1:1]
 		default:
-			first := &fixes[0]
-			first.Then = append(append(first.Then, command.Step{Text: own[0].Text, Command: own[0].Command}), own[0].Then...)
+			fixes[0] = fixes[0].FollowedBy(own[0])
 		}
 	}
 	return fixes
@@ -57,15 +65,15 @@ func (q *Question) idleFixes(context string, h *inspect.Holder, missing string) 
 		context = q.holderIn(f, context, h).Context
 	}
 	return []command.Fix{{
-		Text:    fmt.Sprintf("find out why %s/%s holds %s %s without running", h.Namespace, h.Name, amountOf(h, missing), h.Resource),
+		Text:    fmt.Sprintf("find out why %s/%s holds %s without running", h.Namespace, h.Name, amountOf(h, missing)),
 		Command: q.words(command.PluginFor(k, "trace", context, h.Namespace, h.Name)),
 	}}
 }
 
-// amountOf returns how much a holder has, such as "2" or "2 of the missing 4".
+// amountOf returns how much a holder has, such as "2 cpu" or "2 cpu of the missing 4".
 func amountOf(h *inspect.Holder, missing string) string {
 	if missing == "" {
-		return h.Amount
+		return h.Amount + " " + h.Resource
 	}
-	return fmt.Sprintf("%s of the missing %s", h.Amount, missing)
+	return fmt.Sprintf("%s %s of the missing %s", h.Amount, h.Resource, missing)
 }

@@ -152,6 +152,8 @@ func TestHoldersOfQuota(t *testing.T) {
 	}
 	victim := holder("low", true, time.Hour)
 	victim.Preemptible = true
+	odd := holder("odd", false, time.Hour)
+	odd.Kind = "Oddity"
 	stray := holder("old", true, time.Hour)
 	stray.OriginUnread = []string{"lost"}
 	for name, tt := range map[string]struct {
@@ -170,7 +172,7 @@ func TestHoldersOfQuota(t *testing.T) {
 			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", true, time.Hour), holder("d", true, time.Hour)},
 			false,
 			"ml/a holds 2; ml/b holds 2 without running; 2 others hold the rest.",
-			[]string{"wait for ml/a and others on hub to finish", "find out why ml/b holds 2 of the missing 4 cpu without running"},
+			[]string{"wait for ml/a and others on hub to finish", "find out why ml/b holds 2 cpu of the missing 4 without running"},
 		},
 		"two that never ran hold enough": {
 			[]inspect.Holder{holder("a", true, time.Hour), holder("b", false, time.Hour), holder("c", false, time.Hour), holder("d", false, time.Hour)},
@@ -182,7 +184,19 @@ func TestHoldersOfQuota(t *testing.T) {
 			[]inspect.Holder{holder("b", false, time.Hour)},
 			false,
 			"ml/b holds 2 without running.",
-			[]string{"find out why ml/b holds 2 cpu without running"},
+			[]string{"find out why ml/b holds 2 cpu of the missing 4 without running"},
+		},
+		"one never ran, one is about to run": {
+			[]inspect.Holder{holder("b", false, time.Hour), holder("c", false, time.Second)},
+			false,
+			"ml/b holds 2 without running; ml/c holds 2.",
+			[]string{"wait for ml/c and others on hub to finish", "find out why ml/b holds 2 cpu of the missing 4 without running"},
+		},
+		"one that never ran has no fix": {
+			[]inspect.Holder{odd, holder("b", false, time.Hour), holder("c", true, time.Hour)},
+			false,
+			"ml/odd holds 2 without running; 2 others hold the rest.",
+			[]string{"wait for ml/c and others on hub to finish", "find out why ml/b holds 2 cpu of the missing 4 without running"},
 		},
 		"one is about to run": {
 			[]inspect.Holder{holder("b", false, time.Second)}, false, "ml/b holds 2.", []string{"wait for ml/b on hub to finish"},

@@ -136,7 +136,7 @@ func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool 
 // release.
 func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding, missing string) (fixes []command.Fix) {
 	name := h.Namespace + "/" + h.Name
-	what := fmt.Sprintf("release %s %s that %s holds on %s without running", amountOf(h, missing), h.Resource, name, context)
+	what := fmt.Sprintf("release %s that %s holds on %s without running", amountOf(h, missing), name, context)
 	if h.Amount == "" {
 		what = fmt.Sprintf("remove %s from the head of ClusterQueue %s on %s", name, h.ClusterQueue, context)
 	}
