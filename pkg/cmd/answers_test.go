@@ -264,7 +264,7 @@ func TestCheckAndTraceGiveSameTopologyFixes(t *testing.T) {
 		out, _, _ := run(t, "trace", f.Jobs[0].Name, "-n", f.Jobs[0].Namespace, "--from", snapshot, "-o", "json")
 		forAll := strings.Replace(tracesIn(t, out)[0].Remedy, "delete Job default/d11-big, and create it again", "delete the 4 Jobs, and create them again", 1)
 		assert.Equal(t, f.Remedy, forAll, f.Message)
-		assert.Assert(t, strings.Contains(f.Remedy, "set node labels and the topology of ResourceFlavor default-flavor"), f.Remedy)
+		assert.Assert(t, strings.Contains(f.Remedy, "give ResourceFlavor default-flavor on kwok-mgr a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of kwok-mgr, and LABEL and VALUE with"), f.Remedy)
 	}
 	assert.Equal(t, seen, 1)
 }

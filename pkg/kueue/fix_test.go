@@ -88,7 +88,7 @@ func TestFixes(t *testing.T) {
 		{
 			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,
 			"remove the topology request from the Pod template" + again + "\n" +
-				`set the topology of ResourceFlavor od on w1, whose Topologies were not read (cannot be undone, affects all its Jobs): kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`,
+				`give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1: kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			"topology", "", "TopologyPlacementFailed", `topology "racks" allows to fit only 2 out of 4 pod(s)`,
@@ -96,7 +96,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",
-			`create ResourceFlavor gone on w1, with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read): printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
+			`create ResourceFlavor gone on w1 (no ResourceFlavor of this name was read). Replace LABEL and VALUE with a label of the flavor's nodes: printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"gone"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
 		},
 		{
 			"LocalQueue missing", "", "Misconfigured", "LocalQueue gpu doesn't exist",
@@ -298,12 +298,13 @@ func TestFixAgainOfOtherKinds(t *testing.T) {
 func TestMissingFlavors(t *testing.T) {
 	const (
 		edit = ": kubectl --context w1 edit clusterqueues.kueue.x-k8s.io q\n"
-		of   = ", with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read)"
+		of   = " (no ResourceFlavor of this name was read)"
+		with = ". Replace LABEL and VALUE with a label of the flavor's nodes: "
 	)
 	for message, want := range map[string]string{
-		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "correct the flavor's name in ClusterQueue q on w1" + edit + "create ResourceFlavor nix on w1" + of + ": " +
+		"Can't admit new workloads: references missing ResourceFlavor(s): nix.": "correct the flavor's name in ClusterQueue q on w1" + edit + "create ResourceFlavor nix on w1" + of + with +
 			`printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"nix"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`,
-		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "correct the flavors' names in ClusterQueue q on w1" + edit + "create ResourceFlavor a on w1" + of + " and b.c on w1" + of + ": " +
+		"Can't admit new workloads: references missing ResourceFlavor(s): a,b.c, references inactive AdmissionCheck(s): x.": "correct the flavors' names in ClusterQueue q on w1" + edit + "create ResourceFlavor a on w1" + of + " and b.c on w1" + of + with +
 			`printf '%s\n' '{"apiVersion":"v1","items":[{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"a"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}},` +
 			`{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"b.c"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}],"kind":"List"}' | kubectl --context w1 create -f -`,
 		"references inactive AdmissionCheck(s): x": "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q",
@@ -339,14 +340,14 @@ func TestCopiesFlavor(t *testing.T) {
 		name, text, shell string
 		flavors           []kueue.FlavorOn
 	}{
-		{"on the manager", "like that on hub", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
-		{"without labels on the manager", "like that on w2", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
-		{"without labels everywhere", "like that on hub", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
-		{"unread", "with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read)", create + `,"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
+		{"on the manager", ", like that on hub", like, []kueue.FlavorOn{on("hub", "other", full), on("hub", "a100", full)}},
+		{"without labels on the manager", ", like that on w2", like, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{}), on("w2", "a100", full)}},
+		{"without labels everywhere", ", like that on hub", create + `}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("hub", "a100", kueue.FlavorSpec{})}},
+		{"unread", " (no ResourceFlavor of this name was read). Replace LABEL and VALUE with a label of the flavor's nodes", create + `,"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w1 create -f -`, []kueue.FlavorOn{on("w1", "a100", full)}},
 	} {
 		lack := kueue.Wait{Reason: kueue.ReasonFlavorMissing, Lacks: []kueue.Lack{{Reason: kueue.ReasonFlavorMissing, Flavor: "a100"}}}
 		fixes := lack.Fixes(kueue.FixTarget{Context: "w1", Flavors: tt.flavors})
-		assert.Equal(t, fixes[0].Text, "create ResourceFlavor a100 on w1, "+tt.text, tt.name)
+		assert.Equal(t, fixes[0].Text, "create ResourceFlavor a100 on w1"+tt.text, tt.name)
 		assert.Equal(t, fixes[0].Shell(), tt.shell, tt.name)
 	}
 	target := kueue.FixTarget{Context: "w1", Flavors: []kueue.FlavorOn{on("hub", "a100", full)}, Topologies: kueue.Topologies{IsRead: true, Flavors: []*kueue.ResourceFlavor{on("w1", "b", full).ResourceFlavor}}}

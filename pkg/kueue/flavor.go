@@ -92,11 +92,13 @@ func (s FixTarget) provideFlavors(names ...string) []command.Fix {
 func (s FixTarget) createFlavors(names ...string) command.Fix {
 	var items []any
 	var texts []string
+	isUnlabelled := false
 	for _, name := range names {
 		object := map[string]any{"apiVersion": s.apiVersion(), "kind": "ResourceFlavor", "metadata": map[string]any{"name": name}}
 		like, ok := s.flavorLike(name)
-		text := fmt.Sprintf("%s on %s, with the labels of its nodes instead of %s=%s (no ResourceFlavor of this name was read)", name, s.Context, labelPlaceholder, valuePlaceholder)
+		text := fmt.Sprintf("%s on %s (no ResourceFlavor of this name was read)", name, s.Context)
 		if !ok {
+			isUnlabelled = true
 			object["spec"] = map[string]any{"nodeLabels": map[string]any{labelPlaceholder: valuePlaceholder}}
 		} else {
 			text = fmt.Sprintf("%s on %s, like that on %s%s", name, s.Context, like.Context, s.lacksTopology(like))
@@ -107,6 +109,9 @@ func (s FixTarget) createFlavors(names ...string) command.Fix {
 		items, texts = append(items, object), append(texts, text)
 	}
 	text := "create ResourceFlavor " + strings.Join(texts, " and ")
+	if isUnlabelled {
+		text += ". Replace " + replaceLabel
+	}
 	if len(items) == 1 {
 		return command.Fix{Text: text, Command: create(s.Context, items[0])}
 	}

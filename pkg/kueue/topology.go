@@ -69,37 +69,45 @@ const (
 // mostTopologies is how many Topologies a text names.
 const mostTopologies = 5
 
+// replaceLabel tells the reader to replace the placeholders of a flavor's node labels.
+const replaceLabel = labelPlaceholder + " and " + valuePlaceholder + " with a label of the flavor's nodes"
+
 // setTopology returns the fix that gives a flavor a topology. A topology cannot be removed again
 // (kueue: apis/kueue/v1beta2/resourceflavor_types.go), and Kueue then places all Pods of the flavor
 // by it. Nodes without its labels take none of them.
 func (s FixTarget) setTopology(flavor string) command.Fix {
-	text := fmt.Sprintf("set the topology of ResourceFlavor %s on %s", flavor, s.Context)
-	if s.Topologies.lacksNodeLabels(flavor) {
-		text = fmt.Sprintf("set node labels and the topology of ResourceFlavor %s on %s", flavor, s.Context)
-	}
+	const caution = " (cannot be undone, affects all Jobs of the flavor)"
+	var text string
+	var replacements []string
 	topology, names := s.Topologies.commonTopology(), s.Topologies.names()
 	switch {
 	case topology != "":
-		text += fmt.Sprintf(" to %s, which its other flavors have", topology)
-	case !s.Topologies.IsRead:
-		topology = topologyPlaceholder
-		text += ", whose Topologies were not read"
-	case len(names) == 0:
-		topology = topologyPlaceholder
-		text = fmt.Sprintf("create a Topology on %s, which has none, and %s", s.Context, text)
-	case len(names) == 1:
+		text = fmt.Sprintf("set the topology of ResourceFlavor %s on %s to %s, which the other flavors there have", flavor, s.Context, topology)
+	case s.Topologies.IsRead && len(names) == 1:
 		topology = names[0]
-		text += fmt.Sprintf(" to %s, its only Topology", topology)
+		text = fmt.Sprintf("set the topology of ResourceFlavor %s on %s to %s, the only Topology there", flavor, s.Context, topology)
+	case s.Topologies.IsRead && len(names) == 0:
+		topology = topologyPlaceholder
+		text = fmt.Sprintf("create a Topology on %s, which has none, and give it to ResourceFlavor %s", s.Context, flavor)
+		replacements = append(replacements, topologyPlaceholder+" with its name")
 	default:
 		topology = topologyPlaceholder
-		text += " to one of its Topologies: " + joinNames(names)
+		text = fmt.Sprintf("give ResourceFlavor %s on %s a topology", flavor, s.Context)
+		replacement := topologyPlaceholder + " with a Topology of " + s.Context
+		if len(names) > 0 {
+			replacement += " (" + joinNames(names) + ")"
+		}
+		replacements = append(replacements, replacement)
 	}
 	spec := map[string]any{"topologyName": topology}
 	if s.Topologies.lacksNodeLabels(flavor) {
 		spec["nodeLabels"] = map[string]any{labelPlaceholder: valuePlaceholder}
-		text += fmt.Sprintf(", with the labels of its nodes instead of %s=%s", labelPlaceholder, valuePlaceholder)
+		replacements = append(replacements, replaceLabel)
 	}
-	text += " (cannot be undone, affects all its Jobs)"
+	text += caution
+	if len(replacements) > 0 {
+		text += ". Replace " + strings.Join(replacements, ", and ")
+	}
 	return fixBy(Patch(s.Context, "ResourceFlavor", "", flavor, spec, "spec"), "%s", text)
 }
 

@@ -29,39 +29,43 @@ func TestFixTopology(t *testing.T) {
 	}{
 		{
 			name: "nothing read", unread: true,
-			want: "set the topology of ResourceFlavor od on w1, whose Topologies were not read (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+			want: "give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			name: "other flavors share one", unread: true, flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels), flavor("b", "racks", labels)},
-			want: "set the topology of ResourceFlavor od on w1 to racks, which its other flavors have (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"racks"}}'`,
+			want: "set the topology of ResourceFlavor od on w1 to racks, which the other flavors there have (cannot be undone, affects all Jobs of the flavor): " + patch + `'{"spec":{"topologyName":"racks"}}'`,
 		},
 		{
 			name: "other flavors differ", unread: true, flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels), flavor("b", "zones", labels)},
-			want: "set the topology of ResourceFlavor od on w1, whose Topologies were not read (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+			want: "give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			name: "another flavor names one that does not exist", all: "zones", flavors: []*kueue.ResourceFlavor{labelled, flavor("a", "racks", labels)},
-			want: "set the topology of ResourceFlavor od on w1 to zones, its only Topology (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"zones"}}'`,
+			want: "set the topology of ResourceFlavor od on w1 to zones, the only Topology there (cannot be undone, affects all Jobs of the flavor): " + patch + `'{"spec":{"topologyName":"zones"}}'`,
 		},
 		{
 			name: "one", all: "racks", flavors: []*kueue.ResourceFlavor{labelled},
-			want: "set the topology of ResourceFlavor od on w1 to racks, its only Topology (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"racks"}}'`,
+			want: "set the topology of ResourceFlavor od on w1 to racks, the only Topology there (cannot be undone, affects all Jobs of the flavor): " + patch + `'{"spec":{"topologyName":"racks"}}'`,
 		},
 		{
 			name: "several", all: "zones racks", flavors: []*kueue.ResourceFlavor{labelled},
-			want: "set the topology of ResourceFlavor od on w1 to one of its Topologies: racks, zones (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+			want: "give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1 (racks, zones): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			name: "many", all: "a b c d e f g", flavors: []*kueue.ResourceFlavor{labelled},
-			want: "set the topology of ResourceFlavor od on w1 to one of its Topologies: a, b, c, d, e and 2 more (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+			want: "give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1 (a, b, c, d, e and 2 more): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			name: "none", flavors: []*kueue.ResourceFlavor{labelled},
-			want: "create a Topology on w1, which has none, and set the topology of ResourceFlavor od on w1 (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+			want: "create a Topology on w1, which has none, and give it to ResourceFlavor od (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with its name: " + patch + `'{"spec":{"topologyName":"TOPOLOGY"}}'`,
+		},
+		{
+			name: "a flavor without node labels, nothing else read", unread: true, flavors: []*kueue.ResourceFlavor{flavor("od", "", nil)},
+			want: "give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1, and LABEL and VALUE with a label of the flavor's nodes: " + patch + `'{"spec":{"nodeLabels":{"LABEL":"VALUE"},"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			name: "a flavor without node labels", all: "racks", flavors: []*kueue.ResourceFlavor{flavor("od", "", nil)},
-			want: "set node labels and the topology of ResourceFlavor od on w1 to racks, its only Topology, with the labels of its nodes instead of LABEL=VALUE (cannot be undone, affects all its Jobs): " + patch + `'{"spec":{"nodeLabels":{"LABEL":"VALUE"},"topologyName":"racks"}}'`,
+			want: "set the topology of ResourceFlavor od on w1 to racks, the only Topology there (cannot be undone, affects all Jobs of the flavor). Replace LABEL and VALUE with a label of the flavor's nodes: " + patch + `'{"spec":{"nodeLabels":{"LABEL":"VALUE"},"topologyName":"racks"}}'`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

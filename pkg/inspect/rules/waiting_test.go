@@ -345,7 +345,7 @@ func TestWaitingFindings(t *testing.T) {
 				"only 2 of 4 Pods fit in one domain of topology racks",
 			remedy: "add nodes to a domain of topology racks on kwok-w2; check its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
 				"; or request a wider topology in the Pod template" + again + "; or remove the topology request from the Pod template" + again +
-				"; or set the topology of ResourceFlavor a100 on kwok-w1, whose Topologies were not read (cannot be undone, affects all its Jobs): " +
+				"; or give ResourceFlavor a100 on kwok-w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of kwok-w1: " +
 				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`),
 		},
 		"no topology domain on one worker, no quota on another": {
