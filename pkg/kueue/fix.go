@@ -265,7 +265,8 @@ func (s FixTarget) raiseQuota(l *Lack) command.Fix {
 	more, err := resource.ParseQuantity(by)
 	if nominal := s.ClusterQueue.nominal(l.Flavor, l.Resource); err == nil && nominal != nil {
 		more.Add(nominal.NominalQuota)
-		return RaiseQuota(s.Context, s.ClusterQueue, Raise{Flavor: l.Flavor, Resource: l.Resource, By: by, From: nominal.NominalQuota.String(), To: more.String()})
+		raise, _ := RaiseQuota(s.Context, s.ClusterQueue, Raise{Flavor: l.Flavor, Resource: l.Resource, By: by, From: nominal.NominalQuota.String(), To: more.String()})
+		return raise
 	}
 	text := fmt.Sprintf("raise the quota of %s in flavor %s on %s", l.Resource, l.Flavor, s.Context)
 	if by != "" {
@@ -280,12 +281,12 @@ type Raise struct {
 	By, From, To     string
 }
 
-// RaiseQuota returns how to raise quotas of a ClusterQueue, all with one command. If Kueue or an
-// orchestrator sets the quotas, their source has to change, not the spec.
-func RaiseQuota(context string, q *ClusterQueue, raises ...Raise) command.Fix {
+// RaiseQuota returns how to raise quotas of a ClusterQueue, all with one command, and whether the command sets them. If
+// Kueue or an orchestrator sets the quotas, their source has to change, not the spec.
+func RaiseQuota(context string, q *ClusterQueue, raises ...Raise) (fix command.Fix, isSet bool) {
 	s := FixTarget{Context: context, ClusterQueue: q}
 	set := setQuotas(context, q, raises)
-	isSet := !set.IsZero() && !s.isQuotaForeign()
+	isSet = !set.IsZero() && !s.isQuotaForeign()
 	texts := make([]string, len(raises))
 	for i, r := range raises {
 		texts[i] = fmt.Sprintf("by %s %s", r.By, r.Resource)
@@ -298,9 +299,9 @@ func RaiseQuota(context string, q *ClusterQueue, raises ...Raise) command.Fix {
 	}
 	text := fmt.Sprintf("raise the quota of ClusterQueue %s on %s %s", q.Name, context, strings.Join(texts, " and "))
 	if isSet {
-		return fixBy(set, "%s", text)
+		return fixBy(set, "%s", text), true
 	}
-	return s.editQuota("%s", text)
+	return s.editQuota("%s", text), false
 }
 
 // isQuotaForeign reports whether something other than a person sets the

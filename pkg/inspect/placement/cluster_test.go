@@ -332,7 +332,12 @@ func TestTopologyOfAWorkload(t *testing.T) {
 func TestRaiseOfUsedQuota(t *testing.T) {
 	const raise = "raise the quota of ClusterQueue q on w from 4 to 6 cpu (flavor f)"
 	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
-	for cluster, want := range map[string]string{simple("4"): raise, used: raise + "; to start it now, set 9; this command sets 6"} {
+	orchestrated := strings.Replace(used, "{metadata: {name: q}, spec:", `{metadata: {name: q}, status: {effectiveQuotas: {orchestratorRef: {kind: Plan, name: night},
+		resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]}}, spec:`, 1)
+	for cluster, want := range map[string]string{
+		simple("4"): raise, used: raise + "; to start it now, set 9; this command sets 6",
+		orchestrated: "raise the quota of ClusterQueue q on w by 2 cpu (flavor f), in Plan night: it sets the quota of ClusterQueue q; to start it now, by 5 cpu",
+	} {
 		p := judged(t, cluster, pods("6", "cpu: 1"))
 		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
 	}
@@ -349,7 +354,7 @@ func TestMissingFlavor(t *testing.T) {
 		"[{metadata: {name: other}}]": {
 			{Message: "correct the flavor's name in ClusterQueue q on w", Command: "kubectl --context w edit clusterqueues.kueue.x-k8s.io q"},
 			{
-				Message: "create ResourceFlavor f on w, with the labels of its nodes instead of LABEL=VALUE (no ResourceFlavor of this name was read)",
+				Message: "create ResourceFlavor f on w (no ResourceFlavor of this name was read). Replace LABEL and VALUE with a label of the flavor's nodes",
 				Command: `printf '%s\n' '{"apiVersion":"kueue.x-k8s.io/v1beta2","kind":"ResourceFlavor","metadata":{"name":"f"},"spec":{"nodeLabels":{"LABEL":"VALUE"}}}' | kubectl --context w create -f -`,
 			},
 		},

@@ -224,7 +224,7 @@ func (s *site) raise(short []shortage) {
 		text = (*shortage).named
 	}
 	raises := make([]kueue.Raise, 0, len(short))
-	var now, later, notes []string
+	var now, later, by, notes []string
 	isMoreNow := false
 	for i := range short {
 		h := &short[i]
@@ -239,14 +239,18 @@ func (s *site) raise(short []shortage) {
 		})
 		lacksNow, _ := h.lacks()
 		now, later, isMoreNow = append(now, text(h, quota.Nominal.Plus(lacksNow))), append(later, text(h, wanted)), isMoreNow || lacksNow > h.by
+		by = append(by, h.named(lacksNow))
 		if has := s.nodesHave(fr); has > 0 && wanted > has {
 			notes = append(notes, fmt.Sprintf("; its nodes have %s in all", text(h, has)))
 		}
 	}
-	fix := kueue.RaiseQuota(s.Context, s.queue.Queue, raises...)
-	if isMoreNow {
+	fix, isSet := kueue.RaiseQuota(s.Context, s.queue.Queue, raises...)
+	switch {
+	case isMoreNow && isSet:
 		// What the command does comes last, because the command follows.
 		notes = append(notes, fmt.Sprintf("; to start it now, set %s; this command sets %s", inspect.And(now), inspect.And(later)))
+	case isMoreNow:
+		notes = append(notes, "; to start it now, by "+inspect.And(by))
 	}
 	s.change(inspect.PlacementChange{Message: fix.Text + strings.Join(notes, ""), Command: fix.Shell(), Share: shareOf(short)})
 }
