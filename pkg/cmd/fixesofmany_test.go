@@ -32,7 +32,7 @@ func TestFindingsOfManyJobs(t *testing.T) {
 	checks := findingsOf(t, "JM020", recordings+"/jobsets")
 	assert.Equal(t, len(checks), 1)
 	assert.Equal(t, checks[0].Message, "MultiKueue waits for AdmissionCheck budget of kwok-mgr, which is pending again for default/d05b: its last answer was Retry (ask again); "+
-		"it is pending again for default/d05a: its last answer was Rejected (no money left)")
+		"for default/d05a: its last answer was Rejected (no money left)")
 
 	nodes := findingsOf(t, "JM049", recordings+"/dispatch-origin-in-multikueue-queue")
 	assert.Equal(t, len(nodes), 3)

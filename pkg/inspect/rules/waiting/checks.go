@@ -92,12 +92,24 @@ func joinAnswers(first *view.Sighting, all []view.Sighting) {
 		return
 	}
 	waits, _, _ := strings.Cut(first.Message, ", which ")
-	for _, s := range different[1:min(most, len(different))] {
+	verb := beforeJob(first)
+	for i := range different[1:min(most, len(different))] {
+		s := &different[i+1]
+		if text, isSame := strings.CutPrefix(s.Message, verb); isSame {
+			first.Message += ";" + text
+			continue
+		}
 		first.Message += "; it " + strings.TrimPrefix(s.Message, waits+", which ")
 	}
 	if more := len(different) - most; more > 0 {
 		first.Message += "; " + inspect.Count(more, "more answer")
 	}
+}
+
+// beforeJob returns the message of a finding about one Job up to the words "for" and the Job.
+func beforeJob(s *view.Sighting) string {
+	before, _, _ := strings.Cut(s.Message, " for "+s.Jobs[0].Namespace+"/"+s.Jobs[0].Name)
+	return before
 }
 
 // whatToRead returns what of a Workload says more than an answer that the message of a finding quotes.
