@@ -43,7 +43,7 @@ func placementLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 }
 
 // verdictColumns returns the columns that show in numbers whether a Job could run on each
-// cluster. A column without content is absent.
+// cluster. A column without content is left out.
 func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 	has := func(is func(*inspect.Placement) bool) bool {
 		for i := range t.Placements {
@@ -63,11 +63,11 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 		clusterColumn(t),
 		contextColumn(),
 		{title: "VERDICT", alwaysShown: true, cell: func(c candidate) string { return p.verdict(c.Verdict) }},
-		{title: "RESOURCE", absent: !isAmbiguous(t, resources), cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
-		{title: "NEEDS", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
-		{title: "FREE", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Free) }},
-		{title: "LIMIT", absent: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Limit) }},
-		{title: "PODS", absent: !has(func(placement *inspect.Placement) bool {
+		{title: "RESOURCE", unused: !isAmbiguous(t, resources), cell: func(c candidate) string { return absentIfEmpty(c.Resource) }},
+		{title: "NEEDS", unused: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Needs) }},
+		{title: "FREE", unused: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Free) }},
+		{title: "LIMIT", unused: len(resources) == 0, cell: func(c candidate) string { return absentIfEmpty(c.Limit) }},
+		{title: "PODS", unused: !has(func(placement *inspect.Placement) bool {
 			return placement.Condition(inspect.ConditionPods).State == inspect.No
 		}), cell: func(c candidate) string {
 			return conditionCell(c.Condition(inspect.ConditionPods), p)
@@ -79,7 +79,7 @@ func verdictColumns(t *inspect.Trace, p palette) []column[candidate] {
 // clusterColumn returns the column with the names of MultiKueueClusters, if these are not those of the contexts.
 func clusterColumn(t *inspect.Trace) column[candidate] {
 	isNamed := slices.ContainsFunc(t.Placements, func(p inspect.Placement) bool { return p.Cluster != "" && p.Cluster != p.Context })
-	return column[candidate]{title: "CLUSTER", shrinks: true, absent: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }}
+	return column[candidate]{title: "CLUSTER", shrinks: true, unused: !isNamed, cell: func(c candidate) string { return absentIfEmpty(c.Cluster) }}
 }
 
 // isAmbiguous reports whether a table of numbers must name their resource: the rows differ in it, or the reason of the
@@ -178,10 +178,7 @@ func hasConditionColumn(t *inspect.Trace, name string) bool {
 func placementColumns(t *inspect.Trace, p palette) []column[candidate] {
 	columns := []column[candidate]{clusterColumn(t), contextColumn()}
 	for _, name := range inspect.PlacementConditions() {
-		if !hasConditionColumn(t, name) {
-			continue
-		}
-		columns = append(columns, column[candidate]{title: strings.ToUpper(name), shrinks: true, cell: func(c candidate) string {
+		columns = append(columns, column[candidate]{title: strings.ToUpper(name), unused: !hasConditionColumn(t, name), shrinks: true, cell: func(c candidate) string {
 			return conditionCell(c.Condition(name), p)
 		}})
 	}
@@ -249,7 +246,7 @@ func flavorLines(t *inspect.Trace, o TableOptions) ([]string, error) {
 	}
 	columns := []column[flavorRow]{
 		{title: "CONTEXT", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.context) }},
-		{title: "PODS", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.PodSet) }},
+		{title: "PODSET", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.PodSet) }},
 		{title: "FLAVOR", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.flavor.Flavor) }},
 		{title: "RESOURCE", shrinks: true, cell: func(r flavorRow) string { return absentIfEmpty(r.Resource) }},
 		{title: "NEEDS", cell: func(r flavorRow) string { return r.Asked }},
