@@ -79,13 +79,13 @@ func queueColumns(list *queues.QueueList, o TableOptions) []column[*queues.Queue
 			return Safe(q.Cohorts[0])
 		}},
 		{title: "FLAVOR", shrinks: true, dropRank: flavorRank, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Flavor)) }},
-		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "RESOURCE", shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
 		{title: "NOMINAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
 		{title: "BORROWED", dropRank: 3, absent: locals, cell: borrowed},
 		{title: map[bool]string{false: "USED", true: "USED-HERE"}[locals], alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "FREE", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Free) }},
 		{title: "PENDING", cell: pending},
-		{title: "WORKERS", dropRank: 4, shrinks: o.Wide, absent: locals && !managers, unused: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
+		{title: "WORKERS", dropRank: 4, shrinks: o.Wide, unused: !managers, cell: func(q *queues.QueueQuota) string { return workers(q, o.Wide) }},
 	}
 }
 
@@ -127,7 +127,7 @@ func clusterColumns(list *queues.QueueList, o TableOptions) []column[*queues.Que
 			}
 			return Safe(strings.TrimPrefix(q.Cluster.Kueue, "v"))
 		}},
-		{title: "RESOURCE", alwaysShown: true, shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "RESOURCE", shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
 		{title: "USED", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "TOTAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
 		{title: "RUNNING", dropRank: 4, cell: func(q *queues.QueueQuota) string { return count(q.Cluster.Running) }},

@@ -30,7 +30,7 @@ func localQuota(name, used string) queues.QueueQuota {
 }
 
 // TestQueuesAt80Columns checks that usage stays on a narrow terminal, and that a line names the columns that do
-// not. A flavor stays if only it distinguishes rows.
+// not. A flavor stays if only it distinguishes rows, and a resource unless all rows have it.
 func TestQueuesAt80Columns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rows    []queues.QueueQuota
@@ -42,25 +42,25 @@ func TestQueuesAt80Columns(t *testing.T) {
 			[]queues.QueueQuota{quota("research", "a100", "4", "2"), quota("ci", "h100", "8", "1")},
 			false,
 			[]string{"QUEUE", "USED", "FREE", "PENDING"},
-			"not shown at this width: COHORT, FLAVOR, BORROWED, WORKERS (-o json has them)",
+			"not shown at this width: COHORT, FLAVOR, BORROWED (to see all: | less -S)",
 		},
 		"two flavors": {
 			[]queues.QueueQuota{quota("research", "a100", "4", "2"), quota("research", "h100", "8", "0"), quota("ci", "h100", "6", "0")},
 			false,
 			[]string{"FLAVOR", "USED", "FREE", "PENDING"},
-			"not shown at this width: COHORT, BORROWED, WORKERS (-o json has them)",
+			"not shown at this width: COHORT, BORROWED, WORKERS (to see all: | less -S)",
 		},
 		"wide": {
 			[]queues.QueueQuota{quota("research", "a100", "4", "2"), quota("research", "h100", "8", "0"), quota("ci", "h100", "6", "0")},
 			true,
 			[]string{"FLAVOR", "USED", "FREE", "PENDING"},
-			"not shown at this width: COHORT, BORROWED, WORKERS (-o json has them)",
+			"not shown at this width: COHORT, BORROWED, WORKERS (to see all: | less -S)",
 		},
 		"LocalQueues": {
 			[]queues.QueueQuota{localQuota("research", "4"), localQuota("ci", "8")},
 			false,
 			[]string{"QUEUE", "USED-HERE", "FREE", "PENDING"},
-			"not shown at this width: COHORT, WORKERS, CLUSTERQUEUE (-o json has them)",
+			"not shown at this width: COHORT, WORKERS, CLUSTERQUEUE (to see all: | less -S)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,6 +73,8 @@ func TestQueuesAt80Columns(t *testing.T) {
 				assert.Assert(t, strings.Contains(header, column), "%s", b.String())
 			}
 			assert.Assert(t, strings.HasSuffix(b.String(), "\n\n"+tt.dropped+"\n"), "%s", b.String())
+			// The names of contexts and queues are whole, because the resource of all rows is below the table.
+			assert.Assert(t, strings.Contains(b.String(), "RESOURCE nvidia.com/gpu\n\n") && strings.Contains(b.String(), "\ncontext-of-research "), "%s", b.String())
 			assert.Assert(t, !strings.Contains(b.String(), "…"), "%s", b.String())
 
 			b.Reset()

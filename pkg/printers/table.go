@@ -346,7 +346,7 @@ func (t *table) droppedLines(o TableOptions) []string {
 	if len(t.dropped) == 0 || o.NoHeaders || t.isEmpty() {
 		return nil
 	}
-	return wrap("not shown at this width: "+strings.Join(t.dropped, ", ")+" (-o json has them)", o.Width, "")
+	return wrap("not shown at this width: "+strings.Join(t.dropped, ", ")+" (to see all: | less -S)", o.Width, "")
 }
 
 func (t *table) isEmpty() bool {

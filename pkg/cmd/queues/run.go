@@ -2,6 +2,7 @@ package queues
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -160,7 +161,7 @@ func (o *queuesOptions) show(ctx context.Context, r *queuesRead, f *fleet.Fleet)
 	if !o.format.IncludesErrors() {
 		util.ReportUnchecked(o.ErrOut, r.UnreadWorkers)
 	}
-	r.reportNotes(o.ErrOut)
+	r.reportNotes(o.ErrOut, o.TableNow(o.table).Width)
 	if o.scope == read.ClusterScope && r.isEmpty() && slices.ContainsFunc(r.List.Errors, refusesLocalQueues) {
 		util.Report(o.ErrOut, "note: this needs rights in all namespaces; -n shows the queues of one namespace")
 	}
@@ -171,8 +172,8 @@ func (o *queuesOptions) show(ctx context.Context, r *queuesRead, f *fleet.Fleet)
 	return util.JoinErrors([]error{o.missingError(r), util.Partial(r.List.Errors, f), util.Incomplete(r.UnreadWorkers)})
 }
 
-// reportNotes reports each note once, with the contexts that it holds for.
-func (r *queuesRead) reportNotes(w io.Writer) {
+// reportNotes reports each note once, with the contexts that it holds for. width is that of the terminal, 0 without one.
+func (r *queuesRead) reportNotes(w io.Writer, width int) {
 	var messages []string
 	contexts := map[string][]string{}
 	for _, note := range inspect.FoldRefusals(r.Notes) {
@@ -186,7 +187,7 @@ func (r *queuesRead) reportNotes(w io.Writer) {
 		if len(contexts[message]) > 1 {
 			word = "contexts"
 		}
-		util.Report(w, "note: %s %s: %s", word, inspect.And(contexts[message]), message)
+		_ = printers.Note(w, fmt.Sprintf("%s %s: %s", word, inspect.And(contexts[message]), message), width)
 	}
 }
 
