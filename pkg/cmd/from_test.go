@@ -37,7 +37,8 @@ func TestFrom(t *testing.T) {
 		{name: "no context matches", args: []string{"--contexts", "x*"}, code: 1, stderr: "error: no context in the snapshot " + running + " matches \"x*\"; it has kwok-mgr, kwok-w1, kwok-w2\n"},
 		{name: "credentials", args: []string{"--token", "x", "--as=y", "--insecure-skip-tls-verify"}, code: 2, stderr: "error: --as, --insecure-skip-tls-verify, --token cannot be combined with --from: a snapshot is read without a server\n"},
 		{name: "kubeconfig", args: []string{"--kubeconfig", "x"}, code: 2, stderr: "error: --kubeconfig cannot be combined"},
-		{name: "watch", args: []string{"-w"}, code: 2, stderr: "error: --from cannot be combined with --watch"},
+		{name: "watch", args: []string{"-w"}, code: 2, stderr: "error: --from cannot be combined with --watch:"},
+		{name: "watch only", args: []string{"--watch-only"}, code: 2, stderr: "error: --from cannot be combined with --watch-only:"},
 		{name: "request timeout", args: []string{"--request-timeout", "5s", "-o", "name", "--context", "kwok-w1"}, stdout: "job.batch/train\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

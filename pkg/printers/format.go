@@ -3,7 +3,6 @@
 package printers
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -122,10 +121,10 @@ func documentPrinter(output string) (printers.ResourcePrinter, error) {
 	return nil, genericclioptions.NoCompatiblePrinterError{OutputFormat: &output}
 }
 
-// RefuseWatch returns an error if a watch cannot use the format.
-func (f *Format) RefuseWatch(watch bool) error {
-	if watch && f != nil && f.name == Markdown {
-		return errors.New("-o markdown cannot be combined with --watch: a table in Markdown does not change")
+// RefuseWatch returns an error if a watch cannot use the format. flag is the given flag that watches, "" if none is.
+func (f *Format) RefuseWatch(flag string) error {
+	if flag != "" && f != nil && f.name == Markdown {
+		return fmt.Errorf("-o markdown cannot be combined with --%s: a table in Markdown does not change", flag)
 	}
 	return nil
 }

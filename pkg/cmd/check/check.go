@@ -144,7 +144,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	var formatErr, namesErr error
 	o.names, namesErr = util.ParseJobNames(args)
 	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Finding](), f.output, f.noHeaders, junit, sarif)
-	if err := errors.Join(err, formatErr, namesErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
+	if err := errors.Join(err, formatErr, namesErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(util.WatchFlag(f.watch)), o.format.RefuseWatch(util.WatchFlag(f.watch)), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if f.exec != "" {

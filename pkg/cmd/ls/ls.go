@@ -74,8 +74,8 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		DisableFlagsInUseLine: true,
 		Short:                 "List Jobs by owner, with their actual status",
 		Long: `List Jobs grouped by owner, which is the controller that .spec.managedBy names. Jobs of
-the built-in controller come last. ls reads the current context, unless you choose others
-with --contexts or --all-contexts.
+the built-in controller come last. ls reads the current context, or all contexts of the
+snapshot with --from, unless you choose others with --contexts or --all-contexts.
 
 STATUS is the first of these that applies: Terminating, Complete, Failed, Unclaimed
 (no controller picked it up: neither the owner of a delegated Job nor, for other Jobs
@@ -87,8 +87,8 @@ Over several contexts, each Job is listed once. MIRROR is the context of its mir
 mirror has a row of its own if its origin is not listed, or with --mirrors.
 
 --reason and -o wide add REASON, the reason of the status, as in trace. -o wide also adds
-KIND, SINCE, UID, FINDINGS and DISPATCHER. With -w, ls shows no REASON, FINDINGS and
-DISPATCHER.
+KIND, SINCE, UID, FINDINGS and DISPATCHER. With -w, it adds no REASON, and FINDINGS and
+DISPATCHER are question marks, unless you add --reason.
 
 FINDINGS: codes of findings older than five minutes. It is a question mark unless all
 contexts are read.
@@ -180,9 +180,9 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Job](), f.output, f.noHeaders)
 	o.sorter, sortErr = printers.NewSorter(f.sortBy)
 	var codesErr, namesErr error
-	o.filter.Findings, codesErr = f.codes(o.watch)
+	o.filter.Findings, codesErr = f.codes()
 	o.names, namesErr = util.ParseJobNames(args)
-	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, util.NamesOrSelectors(args, f.labelSelector, f.fieldSelector), f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(o.watch), o.format.RefuseWatch(o.watch)); err != nil {
+	if err := errors.Join(err, formatErr, sortErr, codesErr, namesErr, util.NamesOrSelectors(args, f.labelSelector, f.fieldSelector), f.conflicts(o.format), f.reasonConflicts(), f.RefuseWatch(f.watchFlag()), o.format.RefuseWatch(f.watchFlag())); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	o.query.Kinds = util.WithKinds(o.query.Kinds, o.names)
@@ -210,10 +210,18 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	return o, nil
 }
 
+// watchFlag returns the given flag that watches, "" if there is none.
+func (f *listFlags) watchFlag() string {
+	if f.watchOnly {
+		return "watch-only"
+	}
+	return util.WatchFlag(f.watch)
+}
+
 // codes returns the codes of --finding.
-func (f *listFlags) codes(watch bool) ([]string, error) {
-	if len(f.findings) > 0 && watch {
-		return nil, errors.New("--finding cannot be combined with --watch. Use check --watch")
+func (f *listFlags) codes() ([]string, error) {
+	if flag := f.watchFlag(); len(f.findings) > 0 && flag != "" {
+		return nil, fmt.Errorf("--finding cannot be combined with --%s. Use check --watch", flag)
 	}
 	return util.KnownCodes(f.findings)
 }
@@ -234,9 +242,8 @@ func (f *listFlags) reasonConflicts() error {
 // conflicts returns an error for flags that make no sense together. It is called even if the
 // format is invalid.
 func (f *listFlags) conflicts(format *printers.Format) error {
-	watch := f.watch || f.watchOnly
 	switch {
-	case f.events && !watch:
+	case f.events && f.watchFlag() == "":
 		return errors.New("--output-watch-events requires --watch or --watch-only")
 	case format == nil:
 		return nil
@@ -251,8 +258,8 @@ func (f *listFlags) conflicts(format *printers.Format) error {
 // summaryConflicts returns an error for flags that make no sense with --summary.
 func (f *listFlags) summaryConflicts(format *printers.Format) error {
 	switch {
-	case f.watch || f.watchOnly:
-		return errors.New("--summary cannot be combined with --watch")
+	case f.watchFlag() != "":
+		return errors.New("--summary cannot be combined with --" + f.watchFlag())
 	case format.IsPerJob():
 		return fmt.Errorf("--summary cannot be combined with -o %s: it lists no Jobs", f.output)
 	case len(f.labels) > 0:

@@ -138,7 +138,7 @@ func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOp
 	var err, namesErr error
 	o.format, err = printers.NewFormat(f.rows(), f.output, f.noHeaders)
 	o.names, namesErr = parseNames(names, o.scope)
-	if err := errors.Join(err, namesErr, f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.conflicts(names)); err != nil {
+	if err := errors.Join(err, namesErr, f.RefuseWatch(util.WatchFlag(f.watch)), o.format.RefuseWatch(util.WatchFlag(f.watch)), f.conflicts(names)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {

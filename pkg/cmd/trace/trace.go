@@ -148,7 +148,7 @@ func (f *traceFlags) toOptions(env util.Environment, args []string) (*traceOptio
 	var err, formatErr error
 	o.wanted, err = util.ParseJobName(args)
 	o.format, formatErr = printers.NewFormat(reflect.TypeFor[inspect.Trace](), f.output, f.noHeaders, mermaid, printers.SVG)
-	if err := errors.Join(err, formatErr, util.NamesOrSelectors(args, f.labelSelector), f.RefuseWatch(f.watch), o.format.RefuseWatch(f.watch), f.fileConflicts(o), f.conflicts(o)); err != nil {
+	if err := errors.Join(err, formatErr, util.NamesOrSelectors(args, f.labelSelector), f.RefuseWatch(util.WatchFlag(f.watch)), o.format.RefuseWatch(util.WatchFlag(f.watch)), f.fileConflicts(o), f.conflicts(o)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
 	if o.contexts, err = f.Load(&o.Environment, util.EveryContext); err != nil {

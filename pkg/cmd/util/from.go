@@ -55,10 +55,18 @@ func (f *GlobalFlags) refusedFrom() []string {
 	return names
 }
 
-// RefuseWatch returns an error if a bundle is to be watched.
-func (f *GlobalFlags) RefuseWatch(watch bool) error {
-	if watch && f.From != "" {
-		return errors.New("--from cannot be combined with --watch: a snapshot never changes")
+// WatchFlag returns the name of the flag that watches, "" if it is not given.
+func WatchFlag(isGiven bool) string {
+	if isGiven {
+		return "watch"
+	}
+	return ""
+}
+
+// RefuseWatch returns an error if a bundle is to be watched. flag is the given flag that watches, "" if none is.
+func (f *GlobalFlags) RefuseWatch(flag string) error {
+	if flag != "" && f.From != "" {
+		return fmt.Errorf("--from cannot be combined with --%s: a snapshot never changes", flag)
 	}
 	return nil
 }
