@@ -39,3 +39,28 @@ func TestProbeWithoutQueue(t *testing.T) {
 	assert.Equal(t, code, util.ExitUsage, errOut)
 	assert.Check(t, strings.Contains(errOut, "LocalQueues use MultiKueue: "), errOut)
 }
+
+// TestProbeOfUnreadQueues: contexts that were not read may have the queue, so the answer is unknown, and the error says
+// why.
+func TestProbeOfUnreadQueues(t *testing.T) {
+	kubeconfig(t, "management", map[string]string{"management": nowhere, "worker-1": nowhere})
+	for args, want := range map[string]string{
+		"-n ml --queue gpu": "error: cannot tell whether LocalQueue gpu in namespace ml uses MultiKueue\n",
+		"":                  "error: cannot tell whether any LocalQueue uses MultiKueue\n",
+	} {
+		_, errOut, code := run(t, append([]string{"doctor", "--probe"}, strings.Fields(args)...)...)
+		assert.Equal(t, code, util.ExitPartial, errOut)
+		assert.Check(t, strings.Contains(errOut, `error: context "management": `) && strings.Contains(errOut, "connection refused"), errOut)
+		assert.Check(t, strings.HasSuffix(errOut, want), errOut)
+	}
+	forbidden := serve(t, setUp(t, nil), func(_ string, w http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/localqueues") {
+			http.Error(w, "", http.StatusForbidden)
+			return true
+		}
+		return false
+	})
+	_, errOut, code := run(t, "doctor", "--probe", "-n", "default", "--kubeconfig", forbidden)
+	assert.Equal(t, code, util.ExitPartial, errOut)
+	assert.Check(t, strings.HasSuffix(errOut, "error: cannot tell whether any LocalQueue in namespace default uses MultiKueue. If you may not list queues, name yours with -n and --queue\n"), errOut)
+}

@@ -64,6 +64,9 @@ func (p *prober) run(ctx context.Context, c choice) (*inspect.ProbeReport, error
 		if several := (*ambiguousError)(nil); errors.As(err, &several) {
 			err = &util.UsageError{Err: err, Command: p.DisplayName() + " doctor"}
 		}
+		if unknown := (*unknownTargetError)(nil); errors.As(err, &unknown) {
+			util.ReportErrors(p.ErrOut, unknown.unread)
+		}
 		return nil, err
 	}
 	clusters := p.fleet.Clusters()

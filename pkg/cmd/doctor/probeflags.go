@@ -35,7 +35,7 @@ func (f *probeFlags) addTo(cmd *cobra.Command) {
 	flags.StringVar(&f.queue, "queue", "", "LocalQueue for the Job of --probe; required if several use MultiKueue")
 	flags.StringVar(&f.image, "image", probe.DefaultImage, "Image for the Pod of --probe. The default image runs until the probe deletes the Job")
 	flags.StringToStringVar(&f.requests, "requests", nil, "Requests of the Pod of --probe, such as nvidia.com/gpu=1. The default is 10m cpu and 16Mi memory, as far as the ClusterQueue covers them, otherwise 1 of what it covers first")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "How long --probe waits for the status of its Pod")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "How long --probe waits for the status of its Pod, before exit code 3")
 	flags.BoolVar(&f.allWorkers, "all-workers", false, "With --probe, ask all workers of the queue by a server-side dry run whether they accept the mirror and its Pod")
 	writing.AddDryRunFlag(cmd, &f.dryRun, "print the Job of --probe", "have the API server check it, too", "Nothing is created")
 	util.Describe(cmd, util.ForRun, nil, "probe", "all-workers")

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -79,17 +80,26 @@ func (e *ambiguousError) Error() string {
 	return fmt.Sprintf("%d LocalQueues use MultiKueue: %s. %s", len(names), inspect.Some(names), hint)
 }
 
+// unknownTargetError is returned if contexts were not read that may have the queue of the user's choice.
+type unknownTargetError struct {
+	text string
+	// unread is why contexts were not read.
+	unread []inspect.ContextError
+}
+
+// ExitCode is 4.
+func (e *unknownTargetError) ExitCode() int { return util.ExitPartial }
+
+func (e *unknownTargetError) Error() string { return e.text }
+
 // chooseTarget returns the queue that a probe is submitted to. If a named queue cannot be looked
 // up for lack of rights, the name is used in the first context.
 func chooseTarget(v *inspect.Inventory, c choice) (*target, error) {
 	var found, others []target
-	var unread, forbidden []string
+	var forbidden []string
 	for _, f := range v.Clusters {
 		switch {
-		case f.Err != nil:
-			unread = append(unread, f.Context)
-			continue
-		case f.Kueue == nil:
+		case f.Err != nil || f.Kueue == nil:
 			continue
 		case f.Gaps[inspect.PartQueues] != nil || f.Gaps[inspect.PartChecks] != nil:
 			forbidden = append(forbidden, f.Context)
@@ -111,19 +121,28 @@ func chooseTarget(v *inspect.Inventory, c choice) (*target, error) {
 	case len(forbidden) > 0 && c.namespace != "" && c.queue != "":
 		return &target{manager: forbidden[0], namespace: c.namespace, queue: c.queue}, nil
 	}
-	return nil, noTarget(c, others, append(unread, forbidden...))
+	unread := slices.DeleteFunc(v.Errors(), func(e inspect.ContextError) bool {
+		return !slices.Contains([]inspect.Part{"", inspect.PartQueues, inspect.PartChecks}, e.Part)
+	})
+	return nil, noTarget(c, others, unread, len(forbidden) > 0)
 }
 
-// noTarget returns the error for a choice without a queue.
-func noTarget(c choice, others []target, unread []string) error {
-	what := "no LocalQueue"
+// noTarget returns the error for a choice without a queue. isHidden is set if a context did not show its queues.
+func noTarget(c choice, others []target, unread []inspect.ContextError, isHidden bool) error {
+	what := "LocalQueue"
 	if c.queue != "" {
 		what += " " + c.queue
 	}
 	if c.namespace != "" {
 		what += " in namespace " + c.namespace
 	}
-	text := what + " uses MultiKueue"
+	text := "no " + what + " uses MultiKueue"
+	if len(unread) > 0 {
+		text = "cannot tell whether any " + what + " uses MultiKueue"
+		if c.queue != "" {
+			text = "cannot tell whether " + what + " uses MultiKueue"
+		}
+	}
 	var names []string
 	for i := range others {
 		names = append(names, others[i].String())
@@ -132,10 +151,13 @@ func noTarget(c choice, others []target, unread []string) error {
 	if len(names) > 0 {
 		text += "; these do: " + inspect.Some(names)
 	}
-	if len(unread) > 0 {
-		text += "; not read completely: " + strings.Join(unread, ", ") + ". If you may not list queues, name yours with -n and --queue"
+	switch {
+	case len(unread) == 0:
+		return errors.New(text + ". To see what is missing, run doctor without --probe")
+	case isHidden:
+		text += ". If you may not list queues, name yours with -n and --queue"
 	}
-	return errors.New(text + ". To see what is missing, run doctor without --probe")
+	return &unknownTargetError{text, unread}
 }
 
 // withSetupFix adds to the error of a choice without a queue how to let the namespace use
