@@ -124,11 +124,12 @@ func rightsPage() []byte {
 
 # Give people rights
 
-For ` + "`ls`" + ` and ` + "`trace NAME`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`trace`" + ` without a name, ` + "`trace -f`, `check`" + ` and
-` + "`queues`" + ` also need [look-secrets](#look-secrets). Without it, they say what they did not check, and exit with 4.
-` + "`queues -n`" + ` needs it only with ` + "`--pending`" + `, for Jobs that wait for a worker. This page lists the
-rights that each command needs. The directory [rbac](../rbac) has a role for each task. Without a right marked as needed,
-a command does not work. Without another right, it does less, and says what it did not check.
+For ` + "`ls`, `kinds`, `wait`" + ` and ` + "`trace NAME`" + `, [look](#look) is enough. On managers of MultiKueue, ` + "`trace`" + ` without a name,
+` + "`trace -f`, `check`" + ` and ` + "`queues`" + ` also need [look-secrets](#look-secrets). Without it, they say what they did
+not check, and exit with 4. ` + "`queues -n`" + ` needs it only with ` + "`--pending`" + `, for Jobs that wait for a worker. For ` + "`mcp`" + `, see
+[MCP](mcp.md#what-limits-it). This page lists the rights that each command needs. The directory [rbac](../rbac) has a
+role for each task. Without a right marked as needed, a command does not work. Without another right, it does less, and
+says what it did not check.
 
 - **The commands below** run in a clone of this repository, on each of the named clusters. Replace USER and NAMESPACE.
   For a ServiceAccount, use ` + "`--serviceaccount=NAMESPACE:NAME`" + ` instead of ` + "`--user`" + `. Replace kueue-system if Kueue
@@ -137,8 +138,8 @@ a command does not work. Without another right, it does less, and says what it d
   ` + "`jobs`" + ` to the rules.
 - **Discovery** needs nothing: every user has the role ` + "`system:discovery`" + `.
 
-Tests compare the roles with the requests that the commands send, except for ` + "`exec`, `port-forward`" + ` and
-` + "`dispatch-copy`" + `. They also run ` + "`ls`, `check`" + ` and the checks of ` + "`dispatch`" + ` without each right in turn.
+Tests compare the roles with the requests that the commands send, except for ` + "`exec`, `port-forward`, `dispatch-copy`" + `
+and ` + "`dispatch-source`" + `. They also run ` + "`ls`, `check`" + ` and the checks of ` + "`dispatch`" + ` without each right in turn.
 
 | role | task | clusters |
 |---|---|---|

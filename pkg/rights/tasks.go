@@ -22,7 +22,7 @@ const (
 
 // Tasks returns all tasks.
 func Tasks() []Task {
-	return []Task{look(), lookSecrets(), history(), traceFile(), doctor(), probe(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), recreate()}
+	return []Task{look(), lookSecrets(), history(), traceFile(), doctor(), probe(), snapshot(), logs(), exec(), portForward(), dispatchOrigin(), dispatchMirror(), dispatchCopy(), dispatchSource(), recreate()}
 }
 
 // noReference is the consequence of not reading the objects to which Pod templates refer.
@@ -53,7 +53,7 @@ func identity() Right {
 
 func look() Task {
 	return Task{
-		Name: Look, Title: "Read Jobs and queues: `ls`, `trace`, `check`, `queues`, `history`, and `--watch`", Where: "every cluster that is read",
+		Name: Look, Title: "Read Jobs and queues: `ls`, `trace`, `wait`, `check`, `queues`, `history`, `kinds`, `mcp`, and `--watch`", Where: "every cluster that is read",
 		// Without the right to watch, lists are repeated every two seconds with --watch.
 		Rights: []Right{
 			{Resource: batch("jobs"), Verbs: []string{"get", "list", "watch"}, Without: "no Jobs are listed"},
@@ -236,13 +236,25 @@ func dispatchMirror() Task {
 
 func dispatchCopy() Task {
 	return Task{
-		Name: DispatchCopy, Title: "Copy ConfigMaps and Secrets: `dispatch --with-dependencies` and `--with-secret`", Where: "the cluster of the mirrors; `get` also on that of the origins",
+		Name: DispatchCopy, Title: "Copy ConfigMaps and Secrets: `dispatch --with-dependencies` and `--with-secret`", Where: "the cluster of the mirrors; on that of the origins, grant `dispatch-source`",
 		Needs: []string{DispatchMirror},
 		Rights: []Right{
 			{Resource: core("configmaps"), Verbs: []string{"get", "create", "patch"}, Without: "they cannot be copied"},
 			{Resource: core("secrets"), Verbs: []string{"get", "create", "patch"}, Without: "they cannot be copied"},
 			{Resource: core("configmaps"), Verbs: []string{"list", "delete"}, Without: noCleanup, IsOptional: true},
 			{Resource: core("secrets"), Verbs: []string{"list", "delete"}, Without: noCleanup, IsOptional: true},
+		},
+	}
+}
+
+// dispatchSource is for the cluster from which dispatchCopy copies.
+func dispatchSource() Task {
+	return Task{
+		Name: "dispatch-source", Title: "Read ConfigMaps and Secrets to copy: `dispatch --with-dependencies` and `--with-secret`", Where: "the cluster of the origins",
+		Needs: []string{DispatchOrigin},
+		Rights: []Right{
+			{Resource: core("configmaps"), Verbs: []string{"get"}, Without: "they cannot be copied"},
+			{Resource: core("secrets"), Verbs: []string{"get"}, Without: "they cannot be copied"},
 		},
 	}
 }
