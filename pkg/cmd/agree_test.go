@@ -67,6 +67,10 @@ func TestHoldersInOtherNamespaces(t *testing.T) {
 		var traced inspect.Trace
 		decode(t, &traced, "trace", name, "--from", dir, "-o", "json")
 		assert.DeepEqual(t, checked.Items[0].Fixes, traced.Fixes)
+		assert.Assert(t, len(traced.Fixes) > 0)
+		for _, fix := range traced.Fixes {
+			assert.Assert(t, !strings.Contains(fix.Text, "to finish"), fix.Text)
+		}
 		for _, message := range []string{checked.Items[0].Message, traced.Message} {
 			assert.Assert(t, strings.Contains(message, "default/p1-206 holds 9 without running; 2 others hold the rest without running"), message)
 		}

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -39,20 +40,29 @@ func TestLabelNamespace(t *testing.T) {
 
 // TestActivateInStoppedQueues checks that a deactivated Workload is activated after its stopped queues are resumed.
 func TestActivateInStoppedQueues(t *testing.T) {
-	const activate = "activate the Workload: kubectl --context w1 -n ml patch workloads.kueue.x-k8s.io job-a --type merge -p {\"spec\":{\"active\":true}}"
-	resume := func(what, command string) string {
-		return "resume " + what + " on w1: kubectl --context w1 " + command + " --type merge -p '{\"spec\":{\"stopPolicy\":\"None\"}}', and then "
+	step := func(text, words, patch string) command.Step {
+		return command.Step{Text: text, Command: append(strings.Fields("kubectl --context w1 "+words+" --type merge -p"), patch)}
 	}
-	cluster, local := resume("ClusterQueue q", "patch clusterqueues.kueue.x-k8s.io q"), resume("LocalQueue ml/gpu", "-n ml patch localqueues.kueue.x-k8s.io gpu")
-	for want, stopped := range map[string][2]string{activate: {"None", ""}, cluster + activate: {"Hold", ""}, local + activate: {"", "Hold"}, local + "CLUSTER" + activate: {"HoldAndDrain", "Hold"}} {
+	const resumed = `{"spec":{"stopPolicy":"None"}}`
+	cluster := step("resume ClusterQueue q on w1", "patch clusterqueues.kueue.x-k8s.io q", resumed)
+	local := step("resume LocalQueue ml/gpu on w1", "-n ml patch localqueues.kueue.x-k8s.io gpu", resumed)
+	activate := step("activate the Workload", "-n ml patch workloads.kueue.x-k8s.io job-a", `{"spec":{"active":true}}`)
+	for _, tt := range []struct {
+		cluster, local string
+		want           []command.Step
+	}{
+		{"None", "", []command.Step{activate}},
+		{"Hold", "", []command.Step{cluster, activate}},
+		{"", "Hold", []command.Step{local, activate}},
+		{"HoldAndDrain", "Hold", []command.Step{local, cluster, activate}},
+	} {
 		target := targetOf(t, "{metadata: {name: q}}")
 		target.LocalQueue.Namespace, target.LocalQueue.Name = "ml", "gpu"
-		target.ClusterQueue.Spec.StopPolicy, target.LocalQueue.Spec.StopPolicy = stopped[0], stopped[1]
+		target.ClusterQueue.Spec.StopPolicy, target.LocalQueue.Spec.StopPolicy = tt.cluster, tt.local
 		wait := kueue.Wait{Reason: kueue.ReasonDeactivated}
-		// As a step, a command is words without quotes.
-		step := strings.ReplaceAll(cluster, "'", "")
-		got := strings.ReplaceAll(strings.ReplaceAll(fixesOf(&wait, target), "'", ""), "\\", "")
-		assert.Equal(t, got, strings.ReplaceAll(strings.ReplaceAll(want, "CLUSTER", step), "'", ""))
+		fixes := wait.Fixes(target)
+		assert.Equal(t, len(fixes), 1)
+		assert.DeepEqual(t, append([]command.Step{{Text: fixes[0].Text, Command: fixes[0].Command}}, fixes[0].Then...), tt.want)
 	}
 	// A Job that is created again waits in the same queue. A copy that MultiKueue deletes does not.
 	target := targetOf(t, "{metadata: {name: q}, spec: {stopPolicy: Hold}}")
