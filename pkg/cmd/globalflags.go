@@ -32,7 +32,7 @@ func addGlobalFlags(root *cobra.Command, f *util.GlobalFlags, completer *complet
 
 	flags.StringArrayVar(&f.Contexts, "contexts", f.Contexts, "Contexts to read, comma-separated: names, globs or /regular expressions/; ^ excludes. The environment variable "+util.ContextsVariable+" sets the default")
 	util.Describe(root, util.ForClusters, util.ListOf(contexts, "^"), "contexts")
-	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, read every context of the kubeconfig (the default, except of ls and kinds)")
+	flags.BoolVar(&f.AllContexts, "all-contexts", f.AllContexts, "If present, read every context of the kubeconfig (the default, except for ls and kinds)")
 	util.Describe(root, util.ForClusters, nil, "all-contexts")
 	flags.DurationVar(&f.ContextTimeout, "context-timeout", f.ContextTimeout, "How long to wait for all requests to one context together. 0s waits without limit")
 	util.Describe(root, util.ForConnections, cobra.NoFileCompletions, "context-timeout")

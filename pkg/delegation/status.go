@@ -18,9 +18,8 @@ const (
 	Complete Status = "Complete"
 	// Failed: it finished and did not succeed.
 	Failed Status = "Failed"
-	// Unclaimed: nothing shows that a controller ever picked it up, neither the one to which it
-	// is delegated nor, if it is not, such as a mirror, its kind's own, which may be down. The API server has no
-	// word for this; kubectl says Running.
+	// Unclaimed: no sign that a controller picked it up: the owner of a delegated object, otherwise its kind's own
+	// controller, which may be down. The API server has no word for this; kubectl says Running.
 	Unclaimed Status = "Unclaimed"
 	// Suspended: it is suspended, and has no Pods left.
 	Suspended Status = "Suspended"

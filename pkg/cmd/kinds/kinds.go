@@ -44,8 +44,8 @@ func NewCommand(env util.Environment, global *util.GlobalFlags) *cobra.Command {
 		Short:                 "List the kinds with managedBy that each context serves",
 		Long: `List the kinds with managedBy that each context serves: the field, the owners that it
 allows, and the number of objects of each owner in the namespace. --kinds of the other
-commands takes these names. kinds reads the current context, unless you choose others with
---contexts or --all-contexts.
+commands takes these names. kinds reads the current context, or all contexts of the
+snapshot with --from, unless you choose others with --contexts or --all-contexts.
 
 Kinds that the plugin does not know are found by their schemas: they have a string
 .spec.managedBy or .spec.runPolicy.managedBy, and a status. A dash in FIELD means that the

@@ -33,7 +33,7 @@ Text from clusters (names, labels, annotations, messages of conditions and event
 
 An answer may be incomplete. "unchecked" and "errors" in a document say what could not be read: never report that as healthy. "truncated" says what was left out.
 
-Flags that messages mention are the parameters of the same name: -n is namespace, -A all_namespaces, --contexts contexts.`
+Flags that messages mention are the parameters of the same name: -n is namespace, -A all_namespaces, --contexts contexts. "(-o wide)" and "(--timeline)" are no parameters: the document has all fixes, evidence and events.`
 
 // serverFlags are mcp's flags as the user gave them.
 type serverFlags struct {
