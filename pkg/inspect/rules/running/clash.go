@@ -132,7 +132,7 @@ func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Si
 		// Kueue tries again by itself, but after up to 17 minutes (controller-runtime: pkg/ratelimiter).
 		steps := sighting.Remedy
 		retry := func(workload string) command.Prose {
-			return steps + command.Say("; when nothing rejects it any more, %s", advice.TriggerReconcile(s.Manager, j.Namespace, workload))
+			return steps + command.Say("; once nothing rejects it, %s", advice.TriggerReconcile(s.Manager, j.Namespace, workload))
 		}
 		sighting.Remedy = retry(s.Workload.Name)
 		sighting.Group = func(first *view.Sighting, _ []view.Sighting) { first.Remedy = retry("--all") }
