@@ -29,11 +29,6 @@ func Activate(context string, w *Workload) command.Command {
 	return Patch(context, "Workload", w.Namespace, w.Name, true, "spec", "active")
 }
 
-// Resume returns the command that resumes a stopped queue.
-func Resume(context, kind, namespace, name string) command.Command {
-	return Patch(context, kind, namespace, name, "None", "spec", "stopPolicy")
-}
-
 // ShowWebhook returns the owner of a webhook, in words, and a command that shows
 // whether it runs.
 func ShowWebhook(context, webhook string) (who string, show command.Command) {

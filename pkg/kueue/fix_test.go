@@ -104,11 +104,11 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"LocalQueue stopped", "", "Suspended", "LocalQueue gpu is inactive",
-			`resume LocalQueue ml/gpu on w1: kubectl --context w1 -n ml patch localqueues.kueue.x-k8s.io gpu --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
+			`if its maintenance is over, resume LocalQueue ml/gpu on w1: kubectl --context w1 -n ml patch localqueues.kueue.x-k8s.io gpu --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
 		},
 		{
 			"its ClusterQueue stopped", "{metadata: {name: q}, spec: {stopPolicy: Hold}}", "Suspended", "LocalQueue gpu is inactive",
-			`resume ClusterQueue q on w1: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
+			`if its maintenance is over, resume ClusterQueue q on w1: kubectl --context w1 patch clusterqueues.kueue.x-k8s.io q --type merge -p '{"spec":{"stopPolicy":"None"}}'`,
 		},
 		{"ClusterQueue inactive", "{metadata: {name: q}}", "Suspended", "ClusterQueue q is inactive", "add what ClusterQueue q on w1 lacks: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q"},
 		{
@@ -133,7 +133,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"deactivated", "", "Deactivated", "",
-			`activate the Workload: kubectl --context w1 -n ml patch workloads.kueue.x-k8s.io job-a --type merge -p '{"spec":{"active":true}}'`,
+			`if its pause is over, activate the Workload: kubectl --context w1 -n ml patch workloads.kueue.x-k8s.io job-a --type merge -p '{"spec":{"active":true}}'`,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

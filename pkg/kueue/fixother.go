@@ -61,7 +61,7 @@ func (s FixTarget) fixActivation(w *Wait) []command.Fix {
 	case ReasonDeactivatedByKueue:
 		return []command.Fix{fixBy(activate, "resolve what Kueue reports, then activate the Workload")}
 	default:
-		return []command.Fix{fixBy(activate, "activate the Workload")}
+		return []command.Fix{fixBy(activate, "if its pause is over, activate the Workload")}
 	}
 }
 

@@ -62,7 +62,13 @@ func SubmitAfter(ownerField string) command.Step {
 
 // ResumeLocalQueue returns how to resume a stopped LocalQueue.
 func ResumeLocalQueue(context, namespace, name string) command.Fix {
-	return fixBy(Resume(context, "LocalQueue", namespace, name), "resume LocalQueue %s/%s on %s", namespace, name, context)
+	return resume(context, "LocalQueue", namespace, name)
+}
+
+// resume returns how to resume a queue that has a stopPolicy. A person set it, usually to drain the cluster.
+func resume(context, kind, namespace, name string) command.Fix {
+	object := strings.TrimPrefix(namespace+"/"+name, "/")
+	return fixBy(Patch(context, kind, namespace, name, "None", "spec", "stopPolicy"), "if its maintenance is over, resume %s %s on %s", kind, object, context)
 }
 
 // isLocalQueueStopped reports whether the LocalQueue itself is stopped. Kueue
@@ -139,7 +145,7 @@ func (s FixTarget) activateQueue(name string) command.Fix {
 		return fixBy(Kubectl(s.Context, "get", "ClusterQueue", "", name).With("-o", "yaml"),
 			"ClusterQueue %s on %s is being deleted. Save it, and create it again after its last Workload has ended", name, s.Context)
 	case IsStopped(q.Spec.StopPolicy):
-		return fixBy(Resume(s.Context, "ClusterQueue", "", name), "resume ClusterQueue %s on %s", name, s.Context)
+		return resume(s.Context, "ClusterQueue", "", name)
 	case s.hasCohortCycle():
 		return s.breakCycle(name)
 	}

@@ -44,9 +44,9 @@ func TestActivateInStoppedQueues(t *testing.T) {
 		return command.Step{Text: text, Command: append(strings.Fields("kubectl --context w1 "+words+" --type merge -p"), patch)}
 	}
 	const resumed = `{"spec":{"stopPolicy":"None"}}`
-	cluster := step("resume ClusterQueue q on w1", "patch clusterqueues.kueue.x-k8s.io q", resumed)
-	local := step("resume LocalQueue ml/gpu on w1", "-n ml patch localqueues.kueue.x-k8s.io gpu", resumed)
-	activate := step("activate the Workload", "-n ml patch workloads.kueue.x-k8s.io job-a", `{"spec":{"active":true}}`)
+	cluster := step("if its maintenance is over, resume ClusterQueue q on w1", "patch clusterqueues.kueue.x-k8s.io q", resumed)
+	local := step("if its maintenance is over, resume LocalQueue ml/gpu on w1", "-n ml patch localqueues.kueue.x-k8s.io gpu", resumed)
+	activate := step("if its pause is over, activate the Workload", "-n ml patch workloads.kueue.x-k8s.io job-a", `{"spec":{"active":true}}`)
 	for _, tt := range []struct {
 		cluster, local string
 		want           []command.Step
@@ -68,8 +68,8 @@ func TestActivateInStoppedQueues(t *testing.T) {
 	target := targetOf(t, "{metadata: {name: q}, spec: {stopPolicy: Hold}}")
 	target.Workload.Status.Conditions = []metav1.Condition{{Type: kueue.DeactivationTarget, Status: metav1.ConditionTrue}}
 	for reason, want := range map[kueue.WaitReason]string{
-		kueue.ReasonTimedOut:         "resume ClusterQueue q on w1, then delete the Job, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds",
-		kueue.ReasonDeactivated:      "resume ClusterQueue q on w1, then resolve what Kueue reports, then delete the Job, and create it again",
+		kueue.ReasonTimedOut:         "if its maintenance is over, resume ClusterQueue q on w1, then delete the Job, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds",
+		kueue.ReasonDeactivated:      "if its maintenance is over, resume ClusterQueue q on w1, then resolve what Kueue reports, then delete the Job, and create it again",
 		kueue.ReasonEvictedOnManager: "wait until MultiKueue deletes this copy",
 	} {
 		wait := kueue.Wait{Reason: reason}

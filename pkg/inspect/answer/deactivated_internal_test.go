@@ -23,10 +23,10 @@ import (
 // its placement are the same as the fixes of its Workload.
 func TestDeactivatedAndTooLarge(t *testing.T) {
 	const (
-		activate = "activate the Workload"
+		activate = "if its pause is over, activate the Workload"
 		smaller  = "request at most 2 cpu, for hub, then delete Job ml/big, and create it again"
 		raise    = "raise the quota of ClusterQueue q on hub from 2 to 4 cpu (flavor f)"
-		resume   = "resume ClusterQueue q on hub"
+		resume   = "if its maintenance is over, resume ClusterQueue q on hub"
 		target   = "{type: DeactivationTarget, status: 'True', reason: MaximumExecutionTimeExceeded}"
 		longer   = "delete Job ml/big, and create it again with a longer kueue.x-k8s.io/max-exec-time-seconds"
 		fromCron = "change spec.jobTemplate of CronJob ml/nightly to one with a longer kueue.x-k8s.io/max-exec-time-seconds, and delete Job ml/big"

@@ -17,8 +17,8 @@ func TestClosedQueues(t *testing.T) {
 		selects    = "ClusterQueue q does not select namespace ml (selector team=a)"
 		labelStep  = "if namespace ml may use ClusterQueue q, label it on w"
 		label      = "use another queue or, " + labelStep
-		resume     = "resume ClusterQueue q on w"
-		resumeHere = "resume LocalQueue ml/q on w"
+		resume     = "if its maintenance is over, resume ClusterQueue q on w"
+		resumeHere = "if its maintenance is over, resume LocalQueue ml/q on w"
 	)
 	hold := func(cluster string) string {
 		return strings.ReplaceAll(cluster, "{namespaceSelector", "{stopPolicy: Hold, namespaceSelector")

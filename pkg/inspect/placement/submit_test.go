@@ -101,7 +101,7 @@ func managerOfParis(t *testing.T) *inspect.Facts {
 // TestUndefaulted checks that a Job whose managedBy the webhook does not set now must be submitted after its queue works
 // again, or with managedBy. This cluster decides, although a worker has a queue of the same name.
 func TestUndefaulted(t *testing.T) {
-	const resume, missing, create = "resume LocalQueue ml/q on hub", "add what ClusterQueue q on hub lacks", "create LocalQueue ml/q on hub"
+	const resume, missing, create = "if its maintenance is over, resume LocalQueue ml/q on hub", "add what ClusterQueue q on hub lacks", "create LocalQueue ml/q on hub"
 	const after = "submit the Job after that"
 	const field = after + "; to submit it earlier, set spec.managedBy to kueue.x-k8s.io/multikueue"
 	stop := func(hub *inspect.Facts) { hub.Kueue.Capacity.LocalQueues[0].Spec.StopPolicy = "Hold" }

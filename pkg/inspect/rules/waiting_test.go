@@ -285,7 +285,7 @@ func TestWaitingFindings(t *testing.T) {
 			}},
 			severity: inspect.Warning, findings: 1, object: "kwok-w1 ClusterQueue cluster-queue",
 			message: "ClusterQueue cluster-queue is stopped on kwok-w1",
-			remedy:  "resume ClusterQueue cluster-queue on kwok-w1: " + quoted(`kubectl --context kwok-w1 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
+			remedy:  "if its maintenance is over, resume ClusterQueue cluster-queue on kwok-w1: " + quoted(`kubectl --context kwok-w1 patch clusterqueues.kueue.x-k8s.io cluster-queue --type merge -p '{"spec":{"stopPolicy":"None"}}'`),
 		},
 		"a namespace that does not match": {
 			testCase: testCase{code: "JM028", base: recordedNoQuota, edits: append(onWorkers("Misconfigured", "Workload namespace doesn't match ClusterQueue selector"),

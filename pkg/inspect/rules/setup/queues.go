@@ -112,7 +112,7 @@ func closed(v *view.View, f *inspect.Facts, local *kueue.LocalQueue) (s view.Sig
 		return queueToNowhere(f, local), true
 	case kueue.IsStopped(queue.Spec.StopPolicy):
 		s = stoppedQueue(object, queue.Spec.StopPolicy)
-		s.Remedy = command.Say("resume the ClusterQueue: %s", kueue.Resume(f.Context, "ClusterQueue", "", queue.Name))
+		s.Remedy = advice.ActivateQueue(v, f, queue)
 	default:
 		active := meta.FindStatusCondition(queue.Status.Conditions, kueue.Active)
 		if !view.IsFalse(active) || isReportedElsewhere(v, f, active) {
