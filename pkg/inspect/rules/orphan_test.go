@@ -288,7 +288,7 @@ func olderCases() []testCase {
 	}
 }
 
-// TestCollectedByKueue checks that no remedy starts Kueue if it is at work,
+// TestCollectedByKueue checks that the first fix of an orphan is a Kueue that runs, unless Kueue is at work,
 // and that leftovers younger than the interval of its garbage collection are
 // only information.
 func TestCollectedByKueue(t *testing.T) {
@@ -296,13 +296,15 @@ func TestCollectedByKueue(t *testing.T) {
 	const base = "origin-deleted-controller-down"
 	f := judge(t, inventory(t, recordings+"/"+base), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Warning)
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && strings.Contains(f.Remedy, "; or start Kueue on kwok-mgr if it is stopped"), f.Remedy)
+	assert.Equal(t, f.Fixes[0].Text, "check that Kueue runs on kwok-mgr (it deletes orphans every minute)")
+	assert.Equal(t, f.Fixes[0].Shell(), "kubectl --context kwok-mgr get deployments,pods -A -l app.kubernetes.io/name=kueue")
+	assert.Assert(t, strings.HasPrefix(f.Fixes[1].Text, "wait one minute, then delete it if it still exists"), f.Remedy)
 	atWork := add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: another, namespace: default,
 		creationTimestamp: "2026-11-20T23:27:30Z"}, status: {conditions: [
 		{type: QuotaReserved, status: "False", reason: WaitingForQuota, message: "", lastTransitionTime: "2026-11-20T23:27:30Z"}]}}`)
 	f = judge(t, testCase{base: base, edits: []edit{atWork}}.make(t), []rules.Rule{rule}, 0)[0]
 	assert.Equal(t, f.Severity, inspect.Info)
-	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && !strings.Contains(f.Remedy, "start Kueue"), f.Remedy)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "wait one minute, then delete it if it still exists") && !strings.Contains(f.Remedy, "check that Kueue runs"), f.Remedy)
 }
 
 // TestSuspendedOrphan checks that a suspended orphan is not called running.
@@ -345,7 +347,7 @@ func TestDeletionOfForeignObjects(t *testing.T) {
 		again, remove("kwok-mgr", "Workload/job-train-1c348"),
 		addWorkload("kwok-mgr", "job-train-new", `labels: {kueue.x-k8s.io/job-uid: `+otherUID+`}`, ""),
 	}
-	const ask = "unless another manager with multiKueue.origin multikueue uses kwok-w"
+	const ask = `, unless another manager that uses kwok-w%s also has multiKueue.origin multikueue ("explain JM053"): `
 	for name, tt := range map[string]struct {
 		code, base string
 		edits      []edit
@@ -364,9 +366,10 @@ func TestDeletionOfForeignObjects(t *testing.T) {
 			rule, _ := rules.ByCode(tt.code)
 			findings := judge(t, testCase{base: tt.base, edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
 			assert.Equal(t, len(findings), 1)
-			assert.Equal(t, strings.Contains(findings[0].Remedy, ask), tt.asks, findings[0].Remedy)
+			worker := strings.TrimPrefix(findings[0].Context, "kwok-w")
+			assert.Equal(t, strings.Contains(findings[0].Remedy, fmt.Sprintf(ask, worker)), tt.asks, findings[0].Remedy)
 			assert.Assert(t, strings.Contains(findings[0].Remedy, "delete job train`"), findings[0].Remedy)
-			assert.Assert(t, !strings.Contains(findings[0].Remedy, " -l "), findings[0].Remedy)
+			assert.Assert(t, !strings.Contains(strings.ReplaceAll(findings[0].Remedy, " get deployments,pods -A -l ", ""), " -l "), findings[0].Remedy)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Rules returns JM053 to JM063.
@@ -66,7 +67,7 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 			sighting.Severity = inspect.Info
 		}
 	} else {
-		sighting.Remedy = command.Say("%s; or start Kueue on %s if it is stopped: it deletes orphans", sighting.Remedy, d.Context)
+		sighting.Remedy = command.Say("check that Kueue runs on %s (it deletes orphans every minute): %s; or %s", d.Context, kueue.ShowPods(d.Context), sighting.Remedy)
 	}
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue deletes orphans every minute, unless gcInterval is 0s", d.Context))
 	if s.job == nil {
@@ -149,9 +150,9 @@ func (d *dispatcher) deletion(s *stray, when string) command.Prose {
 }
 
 // unlessUsed returns when an object on a worker must not be deleted: another management cluster
-// may have created it.
+// may have created it. The text of JM053 says how to find out.
 func unlessUsed(worker, origin string) command.Prose {
-	return command.Say("unless another manager with multiKueue.origin %s uses %s", origin, worker)
+	return command.Say(`unless another manager that uses %s also has multiKueue.origin %s ("explain JM053")`, worker, origin)
 }
 
 // deleteWorkload returns the command that deletes a Workload.
