@@ -51,7 +51,7 @@ func reportUnused(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 		Object:   object,
 		Message:  fmt.Sprintf("MultiKueueCluster %s is in no MultiKueueConfig, so it gets no new Jobs", name),
 		Evidence: []string{fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", f.Context, strings.Join(names, ", "), c.Name)},
-		Remedy: command.Say("add it to spec.clusters: %s; or if it should not be a worker, let its Jobs finish, and then %s",
+		Remedy: command.Say("add it to spec.clusters: %s; or if it should not be a worker, delete the mirrors there that run twice (JM055 in \"check -A\"), let the others finish, and then %s",
 			advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", names[0]), "edit"), advice.KubectlObject(object, "delete")),
 	})
 }
