@@ -77,7 +77,26 @@ func (q *Question) nameChanges() {
 		if what := q.changeOf(f); what != "" {
 			f.Message = strings.NewReplacer("changed its mirror", "changed "+what, "edited its mirror", "edited "+what).Replace(f.Message)
 		}
+		q.addImage(f)
 	}
+}
+
+// addImage adds to a finding about a policy that replaced the image of one container the fix for users who cannot
+// change the policy: the Job uses that image itself. It may be the only one that the worker can pull.
+func (q *Question) addImage(f *inspect.Finding) {
+	changes := q.changesOf(f)
+	if len(changes) != 1 || !strings.HasPrefix(f.Message, "something on ") {
+		return
+	}
+	part, image := containerField.FindStringSubmatch(changes[0].Field), changes[0].Mirror
+	if part == nil || part[2] != "image" || image == "" {
+		return
+	}
+	o := q.Pair.Origin
+	template, _ := o.Template()
+	fix := command.Fix{Text: fmt.Sprintf("if the policies of %s keep image %s, use it in container %s", changes[0].Context, image, part[1]), Command: []string{}}
+	f.Fixes = append(f.Fixes, fix.Again(o.Kind+" "+o.Namespace+"/"+o.Name, template))
+	f.Remedy = string(command.Alternatives(f.Fixes))
 }
 
 // containerField matches the path of a field of a container.
@@ -86,9 +105,7 @@ var containerField = regexp.MustCompile(`^spec\.template\.spec\.(?:initC|c)ontai
 // changeOf describes the first difference of the spec of a mirror that a finding mentions: "the image of
 // container main in its mirror (a:1 → a:2)", "" if nothing differs.
 func (q *Question) changeOf(f *inspect.Finding) string {
-	changes := slices.DeleteFunc(slices.Clone(q.Trace.Differences), func(d inspect.Difference) bool {
-		return d.IsStatus() || d.Lag || d.Field == "spec.suspend" || !strings.Contains(f.Message, "("+d.Context+")")
-	})
+	changes := q.changesOf(f)
 	if len(changes) == 0 {
 		return ""
 	}
@@ -106,6 +123,13 @@ func (q *Question) changeOf(f *inspect.Finding) string {
 		text += fmt.Sprintf(" and %s", inspect.Count(more, "more field"))
 	}
 	return text
+}
+
+// changesOf returns the differences of the spec of a mirror that a finding mentions.
+func (q *Question) changesOf(f *inspect.Finding) []inspect.Difference {
+	return slices.DeleteFunc(slices.Clone(q.Trace.Differences), func(d inspect.Difference) bool {
+		return d.IsStatus() || d.Lag || d.Field == "spec.suspend" || !strings.Contains(f.Message, "("+d.Context+")")
+	})
 }
 
 // orNone returns a value, "none" for an empty one.

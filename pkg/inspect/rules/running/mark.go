@@ -54,7 +54,7 @@ func reportMarkRemoved(v *view.View, origin, mirror *inspect.Job) {
 			advice.KubectlJob(mirror, "label").With(delegation.MultiKueueOriginLabel+"="+value)),
 	}
 	if mirror.Status.IsFinished() {
-		s.Message = fmt.Sprintf("its mirror on %s is %s, but lost label %s: MultiKueue never copies that", mirror.Context, mirror.Status, delegation.MultiKueueOriginLabel)
+		s.Message = fmt.Sprintf("its mirror on %s is %s, but MultiKueue does not copy that status: the mirror lost label %s", mirror.Context, mirror.Status, delegation.MultiKueueOriginLabel)
 	}
 	v.Report(s)
 }

@@ -106,8 +106,12 @@ func reportOutOfSync(v *view.View, s view.Submission) {
 			command.Kubectl(c.Worker.Context, "", "get", "mutatingwebhookconfigurations"), command.Kubectl(c.Worker.Context, "", "get", "mutatingadmissionpolicies"))
 		sighting.Evidence = append(append(sighting.Evidence, quote.WorkloadCondition(c.Worker, c.Workload, finished)), changesOnWorker(v, s.Pair, c.Worker)...)
 		addEditors(&sighting, s.Pair, c)
+		isByPolicy := sighting.Remedy != ""
 		if again := unblock(v, s, c); again != "" {
 			sighting.Remedy = command.Join([]command.Prose{sighting.Remedy, again}, separatorAfter(sighting.Remedy))
+		}
+		if isByPolicy {
+			sighting.Remedy = command.Say("%s; or apply these policies on %s, too, and then %s", sighting.Remedy, s.Manager.Context, advice.CreateAgain(j))
 		}
 	}
 	if retried {
