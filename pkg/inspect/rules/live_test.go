@@ -27,7 +27,7 @@ func TestLiveKueue(t *testing.T) {
 			"kubectl --context kwok-w1 -n default delete workloads.kueue.x-k8s.io job-d15-a-3e8a5",
 		},
 		{
-			"mirror-without-multikueue-label", "a03-label", "JM136", "is Complete, but lost label kueue.x-k8s.io/multikueue-origin",
+			"mirror-without-multikueue-label", "a03-label", "JM136", "is Complete, but MultiKueue does not copy that status: the mirror lost label kueue.x-k8s.io/multikueue-origin",
 			"kubectl --context kwok-w1 -n default label job a03-label kueue.x-k8s.io/multikueue-origin=multikueue",
 		},
 		{
@@ -151,7 +151,7 @@ func TestAddressesAreNamed(t *testing.T) {
 	found := judge(t, c.make(t), rules.All(), 0)
 	assert.Equal(t, found[0].Code, "JM004")
 	assert.Equal(t, found[0].Message, "kwok-mgr cannot use worker worker1: its kubeconfig points to https://127.0.0.1:39999, context kwok-w1 to https://127.0.0.1:32758"+
-		"; it runs default/train; MultiKueue restarts the Job elsewhere after workerLostTimeout (15m by default)")
+		"; it runs default/train; MultiKueue restarts the Job elsewhere after workerLostTimeout, by default at about 2026-11-20T23:58:20Z")
 }
 
 // TestOnlyRunIsKept checks that no remedy deletes what may be the only run.

@@ -138,6 +138,21 @@ func TestFixOfLostConnection(t *testing.T) {
 	}
 }
 
+// TestRestartOfLostJobs checks that the finding of a lost worker says when MultiKueue restarts its Jobs elsewhere and,
+// after that, that Kueue on the manager may be down.
+func TestRestartOfLostJobs(t *testing.T) {
+	rule, _ := rules.ByCode("JM004")
+	const kueueRuns = "kubectl --context kwok-mgr get deployments,pods -A -l app.kubernetes.io/name=kueue"
+	for later, want := range map[time.Duration]string{
+		0:         "MultiKueue restarts the Job elsewhere after workerLostTimeout, by default at about 2026-11-20T23:42:58Z",
+		time.Hour: "MultiKueue has not restarted the Job elsewhere, although workerLostTimeout ended by default at about 2026-11-20T23:42:58Z",
+	} {
+		f := judge(t, testCase{base: "worker-lost", later: later}.make(t), []rules.Rule{rule}, 0)[0]
+		assert.Equal(t, f.Message, "MultiKueueCluster worker1 runs default/train and is unreachable from kwok-mgr (connection refused); "+want)
+		assert.Equal(t, f.Fixes[len(f.Fixes)-1].Shell() == kueueRuns, later > 0, f.Remedy)
+	}
+}
+
 // TestMissingClusterWithMirror checks that the fix of JM011 does not remove a cluster that runs a Job
 // from the MultiKueueConfig.
 func TestMissingClusterWithMirror(t *testing.T) {

@@ -118,7 +118,7 @@ func faultsOnManager() []faultCase {
 		{"the AdmissionCheck is gone", "running", []edit{remove(mgr, "AdmissionCheck/multikueue")}, "JM008", "AdmissionCheck multikueue, which does not exist"},
 		{"the MultiKueueCluster is gone", "running", []edit{remove(mgr, "MultiKueueCluster/worker1")}, "JM054", "no MultiKueueCluster of kwok-mgr points to kwok-w1"},
 		{"an unconnected MultiKueueCluster", "running", []edit{worker("null")}, "JM008", "its status was never written"},
-		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004", "it runs default/train; MultiKueue restarts the Job elsewhere after workerLostTimeout"},
+		{"the worker's certificate has expired", "running", []edit{worker(`{` + withConditions(condition("Active", "False", "ClientConnectionFailed", "x509: certificate has expired")) + `}`)}, "JM004", "it runs default/train; MultiKueue has not restarted the Job elsewhere, although workerLostTimeout ended"},
 		{"the worker's Secret is gone", "running", []edit{
 			remove(mgr, "Secret/worker1-secret"), worker(`{` + withConditions(condition("Active", "False", "BadKubeConfig", "load client config failed: Secret worker1-secret not found")) + `}`),
 		}, "JM001", "Secret worker1-secret not found"},

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
@@ -84,7 +85,7 @@ func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.R
 			if worker := workerWithoutKueue(v, b); worker != nil {
 				describeWithoutKueue(v, b, worker, &s)
 			} else {
-				s.Message = b.withFate(v, s.Message)
+				b.addFate(v, &s)
 			}
 			if configs, ok := v.Configs(b.manager); ok && len(s.Jobs) == 0 && len(view.ConfigsNaming(configs, b.cluster.Name)) == 0 {
 				s.Severity = inspect.Warning
@@ -105,26 +106,43 @@ func (b *brokenWorker) message() string {
 // Jobs back.
 func (b *brokenWorker) isLost() bool { return b.active.Reason == "ClientConnectionFailed" }
 
-// withFate adds to a message about a broken worker what happens to the Jobs that run there, if any do.
-func (b *brokenWorker) withFate(v *view.View, message string) string {
+// addFate adds to the sighting of a broken worker what happens to the Jobs that run there, if any do.
+func (b *brokenWorker) addFate(v *view.View, s *view.Sighting) {
 	names, kinds := b.running(v)
-	them := "them"
-	if len(names) == 1 {
-		them = "the " + kinds[0]
-	}
-	restarts := fmt.Sprintf("; MultiKueue restarts %s elsewhere after workerLostTimeout (15m by default)", them)
-	isUnreachable := b.isLost() && message == b.message() && view.ClusterFault(b.active) == unreachable && !strings.Contains(message, "x509")
+	isUnreachable := b.isLost() && s.Message == b.message() && view.ClusterFault(b.active) == unreachable && !strings.Contains(s.Message, "x509")
 	switch {
 	case isUnreachable && len(names) == 0:
-		return fmt.Sprintf("%s is unreachable from %s (%s)", b.object().String(), b.manager.Context, b.why())
+		s.Message = fmt.Sprintf("%s is unreachable from %s (%s)", b.object().String(), b.manager.Context, b.why())
 	case isUnreachable:
-		return fmt.Sprintf("%s runs %s and is unreachable from %s (%s)%s", b.object().String(), inspect.Some(names), b.manager.Context, b.why(), restarts)
+		s.Message = fmt.Sprintf("%s runs %s and is unreachable from %s (%s)", b.object().String(), inspect.Some(names), b.manager.Context, b.why())
 	case len(names) == 0:
-		return message
+		return
 	case b.isLost():
-		return fmt.Sprintf("%s; it runs %s%s", message, inspect.Some(names), restarts)
+		s.Message = fmt.Sprintf("%s; it runs %s", s.Message, inspect.Some(names))
+	default:
+		s.Message = fmt.Sprintf("%s; it runs %s, whose status is not updated", s.Message, inspect.Some(names))
 	}
-	return fmt.Sprintf("%s; it runs %s, whose status is not updated", message, inspect.Some(names))
+	if b.isLost() && len(names) > 0 {
+		b.addRestart(v, s, kinds)
+	}
+}
+
+// addRestart adds when MultiKueue restarts Jobs of these kinds elsewhere because their worker is lost. Kueue counts
+// workerLostTimeout from the first loss of the connection, and again from its own start (kueue:
+// pkg/controller/admissionchecks/multikueue/multikueuecluster.go, disconnectedSince).
+func (b *brokenWorker) addRestart(v *view.View, s *view.Sighting, kinds []string) {
+	them := "them"
+	if len(kinds) == 1 {
+		them = "the " + kinds[0]
+	}
+	at := b.active.LastTransitionTime.Add(view.WorkerLostTimeout)
+	if v.Now().Before(v.ToOurClock(b.manager.Context, at)) {
+		s.Message += fmt.Sprintf("; MultiKueue restarts %s elsewhere after workerLostTimeout, by default at about %s", them, quote.Time(at))
+		return
+	}
+	s.Message += fmt.Sprintf("; MultiKueue has not restarted %s elsewhere, although workerLostTimeout ended by default at about %s", them, quote.Time(at))
+	s.Evidence = append(s.Evidence, fmt.Sprintf("%s: if Kueue was restarted, it counts workerLostTimeout from then", b.manager.Context))
+	s.Remedy = command.Say("%s; or check that Kueue runs on %s: %s", s.Remedy, b.manager.Context, kueue.ShowPods(b.manager.Context))
 }
 
 // running returns the names and the kinds of the Jobs that run on a broken worker.
