@@ -85,14 +85,15 @@ func (a *adviser) createAllAgain(f *inspect.Finding) {
 	if len(f.Jobs) < 2 || strings.Contains(f.Message, f.Jobs[0].Namespace+"/"+f.Jobs[0].Name) || f.Subject() == "" || f.Name == f.Jobs[0].Name {
 		return
 	}
-	templates := make([]string, len(f.Jobs))
+	names, templates := make([]string, len(f.Jobs)), make([]string, len(f.Jobs))
 	for i, r := range f.Jobs {
+		names[i] = r.Namespace + "/" + r.Name
 		if o := a.pairs[r].Origin; o != nil {
 			templates[i], _ = o.Template()
 		}
 	}
 	for i := range f.Fixes {
-		f.Fixes[i] = f.Fixes[i].AgainForAll("the "+inspect.Count(len(f.Jobs), "Job"), templates...)
+		f.Fixes[i] = f.Fixes[i].AgainForAll(inspect.Some(names), templates...)
 	}
 	f.Remedy = string(command.Alternatives(f.Fixes))
 }

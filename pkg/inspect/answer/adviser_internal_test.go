@@ -17,10 +17,10 @@ func TestFixForJobsOfCronJobs(t *testing.T) {
 		owners [2]string
 		want   string
 	}{
-		"both":       {[2]string{"nightly", "weekly"}, "request less in spec.jobTemplate of CronJob ml/nightly and spec.jobTemplate of CronJob ml/weekly, then delete the 2 Jobs"},
-		"the first":  {[2]string{"nightly", ""}, "request less, then make the same change in spec.jobTemplate of CronJob ml/nightly, delete the 2 Jobs, and create the others again"},
-		"the second": {[2]string{"", "weekly"}, "request less, then make the same change in spec.jobTemplate of CronJob ml/weekly, delete the 2 Jobs, and create the others again"},
-		"none":       {[2]string{}, "request less, then delete the 2 Jobs, and create them again"},
+		"both":       {[2]string{"nightly", "weekly"}, "request less in spec.jobTemplate of CronJob ml/nightly and spec.jobTemplate of CronJob ml/weekly, then delete ml/a, ml/b"},
+		"the first":  {[2]string{"nightly", ""}, "request less, then make the same change in spec.jobTemplate of CronJob ml/nightly, delete ml/a, ml/b, and create the others again"},
+		"the second": {[2]string{"", "weekly"}, "request less, then make the same change in spec.jobTemplate of CronJob ml/weekly, delete ml/a, ml/b, and create the others again"},
+		"none":       {[2]string{}, "request less, then delete ml/a, ml/b, and create them again"},
 	} {
 		a := adviser{pairs: map[inspect.Ref]inspect.Pair{}}
 		f := inspect.Finding{Kind: "ClusterQueue", Name: "q", Message: "ClusterQueue q has no quota"}
