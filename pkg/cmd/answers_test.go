@@ -262,7 +262,7 @@ func TestCheckAndTraceGiveSameTopologyFixes(t *testing.T) {
 		}
 		seen++
 		out, _, _ := run(t, "trace", f.Jobs[0].Name, "-n", f.Jobs[0].Namespace, "--from", snapshot, "-o", "json")
-		forAll := strings.Replace(tracesIn(t, out)[0].Remedy, "delete Job default/d11-big, and create it again", "delete the 4 Jobs, and create them again", 1)
+		forAll := strings.Replace(tracesIn(t, out)[0].Remedy, "delete Job default/d11-big, and create it again", "delete default/d11-big, default/d11-fits, default/d11-pref and 1 more, and create them again", 1)
 		assert.Equal(t, f.Remedy, forAll, f.Message)
 		assert.Assert(t, strings.Contains(f.Remedy, "give ResourceFlavor default-flavor on kwok-mgr a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of kwok-mgr, and LABEL and VALUE with"), f.Remedy)
 	}
@@ -308,7 +308,7 @@ func TestAnswerInThreeLines(t *testing.T) {
 	lines := strings.Split(out, "\n")
 	assert.Assert(t, strings.HasPrefix(lines[0], "Job ml/sweep: not running ("), lines[0])
 	assert.Equal(t, lines[1], "Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).")
-	assert.Assert(t, strings.HasPrefix(lines[2], "Fix: request at most 6 nvidia.com/gpu"), lines[2])
+	assert.Assert(t, strings.HasPrefix(lines[2], "Fix: run 6 Pods at once, not 8, to fit on "), lines[2])
 	for _, job := range []string{"ml/sweep", "ml/eval", "ml/train-old", "etl/index", "vision/align", "vision/finetune", "vision/score"} {
 		namespace, name, _ := strings.Cut(job, "/")
 		out, _, _ := run(t, "trace", name, "-n", namespace, "--from", exampleFleet)

@@ -49,3 +49,26 @@ func TestLimitRange(t *testing.T) {
 		assert.Check(t, strings.Contains(traced, wanted), "trace lacks %q:\n%s%s", wanted, traced, errOut)
 	}
 }
+
+// TestPodsThatWaitForEachOther checks that the first fix of an Indexed Job whose Pods all start at once does not run
+// fewer of them at once: in distributed training, they would wait for the others forever.
+func TestPodsThatWaitForEachOther(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, "no-quota-on-workers"))))
+	const (
+		fewer = "run 1 Pod at once, not 2, to fit on kwok-w1 and kwok-w2: `kubectl --context kwok-mgr -n default patch job train "
+		raise = "raise the quota of ClusterQueue cluster-queue on kwok-w1 from 1 to 2 cpu"
+	)
+	for _, tt := range []struct{ mode, first, second string }{
+		{"NonIndexed", fewer, raise},
+		{"Indexed", raise, "if its Pods do not wait for each other, " + fewer},
+	} {
+		path := filepath.Join(dir, "kwok-mgr.yaml")
+		text, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		assert.NilError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "completionMode: NonIndexed", "completionMode: "+tt.mode)), 0o600))
+		out, errOut, _ := run(t, "trace", "train", "-n", "default", "--from", dir)
+		lines := strings.Split(out, "\n")
+		assert.Assert(t, strings.HasPrefix(lines[2], "Fix: "+tt.first) && strings.HasPrefix(lines[3], "Or:  "+tt.second), "%s\n%s%s", tt.mode, out, errOut)
+	}
+}

@@ -29,6 +29,10 @@ type Lack struct {
 	Limit   string `json:"limit,omitempty"`
 	// Taint is KEY=VALUE:EFFECT, or KEY:EFFECT.
 	Taint string `json:"taint,omitempty"`
+	// NodeSelector is the node selector of the Pods, KEY=VALUE,…. NodeLabels are the labels of the flavor that contradict
+	// it, "" if node affinity may be the cause.
+	NodeSelector string `json:"nodeSelector,omitempty"`
+	NodeLabels   string `json:"nodeLabels,omitempty"`
 	// Topology is the name of a Topology, and Level one of its levels.
 	Topology string `json:"topology,omitempty"`
 	Level    string `json:"level,omitempty"`
@@ -128,7 +132,7 @@ func (l *Lack) Message() string {
 	case ReasonTaint:
 		return fmt.Sprintf("does not tolerate taint %s of flavor %s", l.Taint, l.Flavor)
 	case ReasonFlavorLabels:
-		return fmt.Sprintf("flavor %s does not match its node selector or affinity", l.Flavor)
+		return l.labelsText()
 	case ReasonResourceNotCovered:
 		return l.uncoveredText()
 	case ReasonFlavorMissing:
@@ -144,6 +148,17 @@ func (l *Lack) Message() string {
 	default:
 		return ""
 	}
+}
+
+// labelsText describes a flavor for other nodes than those that the Pods select.
+func (l *Lack) labelsText() string {
+	switch {
+	case l.NodeLabels != "":
+		return fmt.Sprintf("flavor %s (%s) does not match its node selector %s", l.Flavor, l.NodeLabels, l.NodeSelector)
+	case l.NodeSelector != "":
+		return fmt.Sprintf("flavor %s does not match its node selector (%s) or affinity", l.Flavor, l.NodeSelector)
+	}
+	return fmt.Sprintf("flavor %s does not match its node selector or affinity", l.Flavor)
 }
 
 // uncoveredText describes a resource that the ClusterQueue does not have.

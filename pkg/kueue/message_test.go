@@ -68,6 +68,8 @@ func TestLack(t *testing.T) {
 		{Lack{Reason: ReasonOverLimit, Resource: "cpu", Requested: "4", Limit: "<unlimited>"}, "needs 4 cpu, limit <unlimited>", "4", ""},
 		{Lack{Reason: ReasonTaint, Taint: "x=y:NoSchedule", Flavor: "a100"}, "does not tolerate taint x=y:NoSchedule of flavor a100", "", ""},
 		{Lack{Reason: ReasonFlavorLabels, Flavor: "a100"}, "flavor a100 does not match its node selector or affinity", "", ""},
+		{Lack{Reason: ReasonFlavorLabels, Flavor: "a100", NodeSelector: "gpu=h100"}, "flavor a100 does not match its node selector (gpu=h100) or affinity", "", ""},
+		{Lack{Reason: ReasonFlavorLabels, Flavor: "a100", NodeSelector: "gpu=h100", NodeLabels: "gpu=a100"}, "flavor a100 (gpu=a100) does not match its node selector gpu=h100", "", ""},
 		{Lack{Reason: ReasonResourceNotCovered, Resource: "foo"}, "its ClusterQueue has no quota for foo", "", ""},
 		{Lack{Reason: ReasonResourceNotCovered, Resource: "foo", ClusterQueue: "q"}, "ClusterQueue q has no quota for foo", "", ""},
 		{Lack{Reason: ReasonFlavorMissing, Flavor: "f"}, "flavor f does not exist", "", ""},

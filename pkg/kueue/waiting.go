@@ -24,7 +24,22 @@ func (w *Workload) Waiting() Wait {
 		wait.answer = w.Answer(wait.Checks[0]).String()
 	}
 	wait.Partial = slices.ContainsFunc(w.Spec.PodSets, func(p PodSet) bool { return p.MinCount != nil })
+	wait.Lacks = w.withSelector(wait.Lacks)
 	return wait
+}
+
+// withSelector adds the node selector to lacks of a Workload with one podset, since Kueue's message lacks it.
+func (w *Workload) withSelector(lacks []Lack) []Lack {
+	if len(w.Spec.PodSets) != 1 || !Lacking(lacks, ReasonFlavorLabels) {
+		return lacks
+	}
+	lacks = slices.Clone(lacks)
+	for i := range lacks {
+		if lacks[i].Reason == ReasonFlavorLabels {
+			lacks[i].NodeSelector = w.Spec.PodSets[0].Template.Spec.NodeSelector
+		}
+	}
+	return lacks
 }
 
 func (w *Workload) waiting() Wait {

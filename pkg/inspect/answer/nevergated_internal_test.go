@@ -19,7 +19,7 @@ func TestWorkersNeverFit(t *testing.T) {
 	hub.Changes = []inspect.PlacementChange{{Message: "raise the quota on hub", Share: 1}}
 	pending := hub
 	pending.Reason, pending.Holders, pending.Changes = inspect.CheckPending, nil, nil
-	fixes := []string{"request at most 4 nvidia.com/gpu, for paris", "raise the quota on paris"}
+	fixes := []string{"run 4 Pods at once, not 8, to fit on paris", "raise the quota on paris"}
 	for name, gate := range map[string]inspect.Placement{"quota in use": hub, "another check": pending} {
 		t.Run(name, func(t *testing.T) {
 			texts := func(a *Answer) (texts []string) {

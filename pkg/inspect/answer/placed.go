@@ -70,9 +70,12 @@ func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 		return b
 	}
 	a.Message += fmt.Sprintf(" The largest limit of a worker is %s (%s).", most.Limit, placeName(&most))
+	isOfJob := func(text string) bool {
+		return slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Stem != "" && c.Message == text })
+	}
 	for i := range a.Fixes {
-		if len(a.Fixes[i].Command) > 0 {
-			a.Fixes[i].Text += ", and the quota of a worker"
+		if f := &a.Fixes[i]; len(f.Command) > 0 && !isOfJob(f.Text) {
+			f.Text += ", and the quota of a worker"
 		}
 	}
 	return a

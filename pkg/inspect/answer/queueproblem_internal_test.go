@@ -48,7 +48,7 @@ func TestClosedManagerOfTooLargeJob(t *testing.T) {
 	q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
 	a := q.gated(&never[0], never)
 	assert.Equal(t, a.Message, "hub: ClusterQueue q does not select namespace ml. After that is corrected: needs 8 nvidia.com/gpu; the largest limit is 6 (w2, flavor a100).")
-	assert.Equal(t, string(a.Fixes[0].Prose()), "request at most 4 nvidia.com/gpu, for w1, and then label it: `kubectl --context hub label namespace ml a=b`")
+	assert.Equal(t, string(a.Fixes[0].Prose()), "run 4 Pods at once, not 8, to fit on w1: `kubectl patch job`, and then label it: `kubectl --context hub label namespace ml a=b`")
 
 	some := slices.Concat(never, []inspect.Placement{fits})
 	a = q.gated(&some[0], some)

@@ -23,7 +23,7 @@ func overLimit(context, cluster, limit string) inspect.Placement {
 	p.Verdict, p.Reason = inspect.Never, inspect.OverLimit
 	p.Resource, p.Flavor, p.Needs, p.Limit = "nvidia.com/gpu", "a100", "8", limit
 	p.Changes = []inspect.PlacementChange{
-		{Message: "request at most " + limit + " nvidia.com/gpu, for " + context},
+		{Message: "run " + limit + " Pods at once, not 8, to fit on " + context, Stem: "run " + limit + " Pods at once, not 8, to fit on ", Command: "kubectl patch job"},
 		{Message: "raise the quota on " + context, Command: "kubectl --context " + context + " patch x", Share: 1},
 	}
 	return p
@@ -40,19 +40,19 @@ func TestLimitsOfManagerAndWorkers(t *testing.T) {
 	}{
 		"only the manager": {
 			"2", nil, "Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100).",
-			[]string{"request at most 2 nvidia.com/gpu, for hub", "raise the quota on hub"},
+			[]string{"run 2 Pods at once, not 8, to fit on hub", "raise the quota on hub"},
 		},
 		"manager is smaller": {
 			"2",
 			[]string{"4", "6"},
 			"Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100). The largest limit of a worker is 6 (w2).",
-			[]string{"request at most 2 nvidia.com/gpu, for hub", "raise the quota on hub, and the quota of a worker"},
+			[]string{"run 2 Pods at once, not 8, to fit on hub", "raise the quota on hub, and the quota of a worker"},
 		},
 		"workers are smaller": {
 			"6",
 			[]string{"4", "2"},
 			"Needs 8 nvidia.com/gpu; the largest limit is 4 (w1, flavor a100). The limit on hub is 6.",
-			[]string{"request at most 4 nvidia.com/gpu, for w1", "request at most 2 nvidia.com/gpu, for w2", "raise the quota on w1"},
+			[]string{"run 4 Pods at once, not 8, to fit on w1", "run 2 Pods at once, not 8, to fit on w2", "raise the quota on w1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (s *site) suggest(result *assignment) {
 		if result.worst == nil || t.demand != result.worst.demand || t.suits {
 			continue
 		}
-		if len(t.tolerate)+len(t.selects) > 0 && (result.verdict == inspect.Never || t.hasFree()) {
+		if (len(t.tolerate) > 0 || t.selects != "") && (result.verdict == inspect.Never || t.hasFree()) {
 			s.suit(t, result)
 		}
 	}
@@ -73,21 +73,41 @@ func (s *site) suggest(result *assignment) {
 		}
 		return
 	}
-	isOffered := !slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
-	if result.verdict == inspect.Never && isOffered {
+	isOffered := result.verdict == inspect.Never && !slices.ContainsFunc(short, func(h shortage) bool { return h.most <= 0 })
+	isRisky := s.mayWaitForEachOther(result.worst.demand)
+	if isOffered && !isRisky {
 		s.requestLess(result.worst.demand, short)
 	}
 	s.raise(short)
+	if isOffered && isRisky {
+		s.requestLess(result.worst.demand, short)
+	}
 }
 
-// requestLess adds the change with which a podset requests no more than its flavors have.
+// requestLess adds the change with which a podset requests no more than its flavors have: fewer Pods at once if a
+// command can do that, otherwise another manifest.
 func (s *site) requestLess(demand *podSetDemand, short []shortage) {
-	c := s.changeJob("request at most %s, for ", atMost(demand, short))
-	c.Share = shareOf(short)
-	if c.Command = s.setParallelism(demand, short); c.Command == "" {
-		c = s.again(c)
+	var c inspect.PlacementChange
+	if set := s.setParallelism(demand, short); set != "" {
+		condition := ""
+		if s.mayWaitForEachOther(demand) {
+			condition = "if its Pods do not wait for each other, "
+		}
+		c = s.changeJob("%srun %s at once, not %d, to fit on ", condition, inspect.Count(int(mostPods(demand, short)), "Pod"), demand.count)
+		c.Command = set
+	} else {
+		c = s.again(s.changeJob("request at most %s, for ", atMost(demand, short)))
 	}
+	c.Share = shareOf(short)
 	s.change(c)
+}
+
+// mayWaitForEachOther reports whether the Pods of a submitted Job may do nothing until all of them run, as in
+// distributed training: each has an index, and all start at once. With fewer at once, the first ones would then hold
+// their quota and never end (kubernetes: pkg/controller/job/job_controller.go, manageJob).
+func (s *site) mayWaitForEachOther(demand *podSetDemand) bool {
+	o := s.request.origin
+	return o != nil && o.Indexed && demand.count > 1 && o.Completions != nil && int64(*o.Completions) == demand.count
 }
 
 // changeJob returns a change of the Job for the cluster. The text ends before the name of the cluster.
@@ -117,10 +137,11 @@ func (s *site) suit(t *try, result *assignment) {
 	for i := range t.tolerate {
 		parts = append(parts, "tolerate taint "+t.tolerate[i].ToString())
 	}
-	for _, label := range t.selects {
-		parts = append(parts, "select label "+label)
+	of := " of"
+	if t.selects != "" {
+		parts, of = append(parts, "set node selector "+t.selects), ", for"
 	}
-	c := s.again(s.changeJob("%s of flavor %s on ", inspect.And(parts), t.flavor))
+	c := s.again(s.changeJob("%s%s flavor %s on ", inspect.And(parts), of, t.flavor))
 	c.Share = shareOf(short)
 	s.change(c)
 }

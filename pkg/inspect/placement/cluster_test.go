@@ -163,7 +163,7 @@ workloads: [` + holding("q", "a", "f", "2", "0") + "]", pods("1", "cpu: 1"), "wa
 		"other labels, and too large": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,
 			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 5}}}]}}}}`, "never",
-			"flavor f does not match its node selector or affinity (needs 5 cpu, limit 4)", "request at most 4 cpu and select label disk=hdd of flavor f on w",
+			"flavor f (disk=hdd) does not match its node selector disk=ssd (needs 5 cpu, limit 4)", "request at most 4 cpu and set node selector disk=hdd, for flavor f on w",
 		},
 		"a taint, and full": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeTaints: [{key: spot, value: "true", effect: NoSchedule}]}}]
@@ -175,7 +175,7 @@ workloads: [` + holding("q", "a", "f", "4", "0") + "]", pods("1", "cpu: 1"), "ne
 		"labels that no flavor knows":                  {simple("4"), `{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "fits", "", ""},
 		"other labels": {
 			simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {disk: hdd}}}]`,
-			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "never", "flavor f does not match its node selector or affinity", "",
+			`{spec: {template: {spec: {nodeSelector: {disk: ssd}, containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`, "never", "flavor f (disk=hdd) does not match its node selector disk=ssd", "set node selector disk=hdd, for flavor f on w",
 		},
 		"a term about another label": {simple("4") + `flavors: [{metadata: {name: f}, spec: {nodeLabels: {zone: y}}}]`, affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [
   {matchExpressions: [{key: zone, operator: In, values: [x]}]}, {matchExpressions: [{key: other, operator: Exists}]}]}`), "fits", "", ""},
@@ -206,7 +206,7 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		},
 		"a stopped LocalQueue": {
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q is stopped (Hold)",
-			"resume LocalQueue ml/q on w: kubectl --context w -n ml patch",
+			"if its maintenance is over, resume LocalQueue ml/q on w: kubectl --context w -n ml patch",
 		},
 		"a stopped ClusterQueue that is too small": {
 			strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: Hold, namespaceSelector"), pods("5", "cpu: 1"), "never",
@@ -216,7 +216,7 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 			strings.ReplaceAll(simple("4"), "{clusterQueue: q}", "{clusterQueue: q, stopPolicy: Hold}"), pods("5", "cpu: 1"), "never",
 			"needs 5 cpu, limit 4 (flavor f)", "request at most 4 cpu",
 		},
-		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "resume ClusterQueue q on w: kubectl --context w patch"},
+		"a stopped ClusterQueue":                               {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: HoldAndDrain, namespaceSelector"), pods("1", "cpu: 1"), "never", "ClusterQueue q is stopped", "if its maintenance is over, resume ClusterQueue q on w: kubectl --context w patch"},
 		"no LocalQueue":                                        {strings.ReplaceAll(simple("4"), "name: q}, spec: {clusterQueue", "name: other}, spec: {clusterQueue"), pods("1", "cpu: 1"), "never", "LocalQueue ml/q does not exist", "create LocalQueue ml/q on w"},
 		"no ClusterQueue":                                      {plain, pods("1", "cpu: 1"), "never", "ClusterQueue q", "create ClusterQueue q on w, or recreate the LocalQueue for an existing one: kubectl --context w get"},
 		"ClusterQueues that may not be read":                   {simple("4") + "unread: [ClusterQueues]", pods("1", "cpu: 1"), "unknown", "ClusterQueues are forbidden", ""},

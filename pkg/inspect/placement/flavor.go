@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 
@@ -28,8 +29,8 @@ type suitability struct {
 	lack     kueue.Lack
 	tolerate []corev1.Taint
 	// selects are the labels that the Pods' selector would have to have, if that
-	// is enough, as "key=value".
-	selects []string
+	// is enough, as "key=value,…".
+	selects string
 }
 
 // topologyAnnotations returns the annotations by which Pods request
@@ -61,7 +62,7 @@ func suits(set *kueue.PodTemplate, f *kueue.ResourceFlavor, keys sets.Set[string
 		result := unsuited(kueue.Lack{Reason: kueue.ReasonTaint, Taint: taints[0].ToString()})
 		untainted := *f
 		untainted.Spec.NodeTaints = nil
-		if rest := suits(set, &untainted, keys, allTopology); rest.suits || !rest.isKnown || len(rest.selects) > 0 {
+		if rest := suits(set, &untainted, keys, allTopology); rest.suits || !rest.isKnown || rest.selects != "" {
 			result.tolerate, result.selects = taints, rest.selects
 		}
 		return result
@@ -115,14 +116,17 @@ func (s *site) flavor(set *kueue.PodTemplate, name string) suitability {
 
 // otherLabels returns that the labels of a flavor contradict the node requirements of Pods.
 func otherLabels(spec *corev1.PodSpec, f *kueue.ResourceFlavor, keys sets.Set[string]) suitability {
-	result := unsuited(kueue.Lack{Reason: kueue.ReasonFlavorLabels})
+	lack := kueue.Lack{Reason: kueue.ReasonFlavorLabels, NodeSelector: labels.Set(selectorFor(spec, keys)).String()}
 	if affinityFor(spec, keys) != nil {
-		return result
+		return unsuited(lack)
 	}
+	selects := labels.Set{}
 	for key := range selectorFor(spec, keys) {
-		result.selects = append(result.selects, key+"="+f.Spec.NodeLabels[key])
+		selects[key] = f.Spec.NodeLabels[key]
 	}
-	slices.Sort(result.selects)
+	lack.NodeLabels = selects.String()
+	result := unsuited(lack)
+	result.selects = lack.NodeLabels
 	return result
 }
 
