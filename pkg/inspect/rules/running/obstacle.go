@@ -195,26 +195,19 @@ func changeTemplate(origin *inspect.Job, change string) command.Prose {
 
 // changeTemplates is changeTemplate for several Jobs. A Job that is a mirror has an unknown origin.
 func changeTemplates(jobs []*inspect.Job, change string) command.Prose {
-	all := "the " + inspect.Count(len(jobs), "Job")
-	templates := map[string]bool{}
-	for _, j := range jobs {
+	templates, isManual := make([]string, len(jobs)), false
+	for i, j := range jobs {
 		if j.IsMirror() {
 			return command.Say("%s in their origins, and create these again", change)
 		}
-		template, _ := j.Template()
-		templates[template] = true
+		templates[i], _ = j.Template()
+		isManual = isManual || templates[i] == ""
 	}
-	switch template, _ := jobs[0].Template(); {
-	case len(templates) == 1 && template != "":
-		return command.Fix{Text: change}.Again(all, template).Prose()
-	case !templates[""]:
-		return command.Fix{Text: change}.Again(all, "their templates").Prose()
-	case len(templates) > 1:
-		change += " in all manifests and templates"
-	default:
+	if isManual {
 		change += " in all manifests"
 	}
-	return command.Fix{Text: change}.Again(view.Of(jobs[0]).String(), "").AgainForAll(all).Prose()
+	f := command.Fix{Text: change}.Again(view.Of(jobs[0]).String(), templates[0])
+	return f.AgainForAll("the "+inspect.Count(len(jobs), "Job"), templates...).Prose()
 }
 
 // changeImage returns how the Pods of an origin, nil if unknown, get an image that exists. otherwise is what may help
