@@ -25,7 +25,8 @@ func TestListedSyncIsTraced(t *testing.T) {
 			continue
 		}
 		want := state{mirrors[0].InStep, mirrors[0].Lag}
-		if shown[want]++; want == inSync && shown[want] > mostInSync {
+		shown[want]++
+		if want == inSync && shown[want] > mostInSync {
 			continue
 		}
 		var traced inspect.Trace

@@ -83,7 +83,9 @@ func TestAgain(t *testing.T) {
 		one, oneStep, many, manyStep string
 	}{
 		"by users": {
-			"", []string{"", ""}, ", then delete Job ml/a-1, and create it again", "delete Job ml/a-1, and create it again",
+			"",
+			[]string{"", ""},
+			", then delete Job ml/a-1, and create it again", "delete Job ml/a-1, and create it again",
 			", then delete the 4 Jobs, and create them again", "delete the 4 Jobs, and create them again",
 		},
 		"all by users": {
@@ -91,20 +93,28 @@ func TestAgain(t *testing.T) {
 			", then delete the 4 Jobs, and create them again", "delete the 4 Jobs, and create them again",
 		},
 		"by a CronJob": {
-			cron, []string{cron, cron}, " in " + cron + ", then delete Job ml/a-1", "make the change in " + cron + ", and delete Job ml/a-1",
+			cron,
+			[]string{cron, cron},
+			" in " + cron + ", then delete Job ml/a-1", "make the change in " + cron + ", and delete Job ml/a-1",
 			" in " + cron + ", then delete the 4 Jobs", "make the change in " + cron + ", and delete the 4 Jobs",
 		},
 		"by three CronJobs": {
-			cron, []string{third, cron, other}, " in " + cron + ", then delete Job ml/a-1", "make the change in " + cron + ", and delete Job ml/a-1",
+			cron,
+			[]string{third, cron, other},
+			" in " + cron + ", then delete Job ml/a-1", "make the change in " + cron + ", and delete Job ml/a-1",
 			" in " + cron + " and 2 others, then delete the 4 Jobs", "make the change in " + cron + " and 2 others, and delete the 4 Jobs",
 		},
 		"the first by a CronJob": {
-			cron, []string{cron, "", other}, " in " + cron + ", then delete Job ml/a-1", "make the change in " + cron + ", and delete Job ml/a-1",
+			cron,
+			[]string{cron, "", other},
+			" in " + cron + ", then delete Job ml/a-1", "make the change in " + cron + ", and delete Job ml/a-1",
 			", then make the same change in " + cron + " and " + other + ", delete the 4 Jobs, and create the others again",
 			"make the same change in " + cron + " and " + other + ", delete the 4 Jobs, and create the others again",
 		},
 		"another by a CronJob": {
-			"", []string{"", cron}, ", then delete Job ml/a-1, and create it again", "delete Job ml/a-1, and create it again",
+			"",
+			[]string{"", cron},
+			", then delete Job ml/a-1, and create it again", "delete Job ml/a-1, and create it again",
 			", then make the same change in " + cron + ", delete the 4 Jobs, and create the others again",
 			"make the same change in " + cron + ", delete the 4 Jobs, and create the others again",
 		},

@@ -89,7 +89,7 @@ func (q *Question) addImage(f *inspect.Finding) {
 		return
 	}
 	part, image := containerField.FindStringSubmatch(changes[0].Field), changes[0].Mirror
-	if part == nil || part[2] != "image" || image == "" {
+	if len(part) < 3 || part[2] != "image" || image == "" {
 		return
 	}
 	o := q.Pair.Origin

@@ -25,7 +25,8 @@ func enough(holders []*inspect.Holder, p *inspect.Placement) (first []*inspect.H
 			continue
 		}
 		first = append(first, h)
-		if held.Add(quantity(h.Amount)); compare(held, lack) >= 0 {
+		held.Add(quantity(h.Amount))
+		if compare(held, lack) >= 0 {
 			return first, missing
 		}
 	}

@@ -59,10 +59,8 @@ func changesBy(fixes []command.Fix) (changes []inspect.PlacementChange) {
 func (s *site) suggest(result *assignment) {
 	for i := range result.tries {
 		t := &result.tries[i]
-		if result.worst == nil || t.demand != result.worst.demand || t.suits {
-			continue
-		}
-		if (len(t.tolerate) > 0 || t.selects != "") && (result.verdict == inspect.Never || t.hasFree()) {
+		isOfWorst := result.worst != nil && t.demand == result.worst.demand && !t.suits
+		if isOfWorst && (result.verdict == inspect.Never || t.hasFree()) {
 			s.suit(t, result)
 		}
 	}
@@ -121,7 +119,7 @@ func (s *site) changeJob(format string, arguments ...any) inspect.PlacementChang
 func (s *site) suit(t *try, result *assignment) {
 	var parts []string
 	short, ok := result.shortagesWith(t)
-	if !ok {
+	if !ok || len(t.tolerate) == 0 && t.selects == "" {
 		return
 	}
 	if len(short) > 0 {

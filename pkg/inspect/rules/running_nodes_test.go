@@ -40,7 +40,8 @@ func TestCordonedNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			edits := []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(
-				"{status: {containerStatuses: [], conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: %q, lastTransitionTime: '2026-11-20T23:23:35Z'}]}}", tt.message))}
+				"{status: {containerStatuses: [], conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: %q, lastTransitionTime: '2026-11-20T23:23:35Z'}]}}", tt.message,
+			))}
 			v := testCase{base: "starting", edits: edits}.make(t)
 			if tt.nodes != nil {
 				v.Facts("kwok-w2").Environment = &inspect.Environment{Nodes: tt.nodes}
@@ -220,38 +221,47 @@ func TestFlavorWithoutNode(t *testing.T) {
 		"an unknown flavor":                    {[]edit{patch("kwok-w2", "Workload/*", `{status: {admission: null}}`)}, []string{}, []string{"its flavors require nodes with label pool=on-demand", "its flavors require nodes with label pool=spot"}, "label nodes: `kubectl"},
 		"Kueue added a selector to the origin": {[]edit{patch("kwok-mgr", "Job/*", spot)}, nil, unread, check},
 		"the Job selects nodes": {
-			[]edit{selects("kwok-w2", "Workload/*"), onAll("kwok-w2")}, nil,
+			[]edit{selects("kwok-w2", "Workload/*"), onAll("kwok-w2")},
+			nil,
 			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
 			ofTemplate + "change node selector pool=on-demand of the Pods in all manifests, then delete the 2 Jobs, and create them again",
 		},
 		"one Job selects nodes": {
-			[]edit{selects("kwok-w2", "Workload/job-fits-on-demand-*"), onAll("kwok-w2")}, nil,
+			[]edit{selects("kwok-w2", "Workload/job-fits-on-demand-*"), onAll("kwok-w2")},
+			nil,
 			[]string{"the Pod template requires label pool=on-demand", "flavor spot requires label pool=on-demand"},
 			"check which nodes have label pool=on-demand, which the Pod template requires: ",
 		},
 		"the Jobs of a CronJob select nodes": {
-			[]edit{selects("kwok-w2", "Workload/*"), onAll("kwok-w2"), patch("kwok-mgr", "Job/*", `{metadata: {ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: its-cronjob, controller: true}]}}`)}, nil,
+			[]edit{selects("kwok-w2", "Workload/*"), onAll("kwok-w2"), patch("kwok-mgr", "Job/*", `{metadata: {ownerReferences: [{apiVersion: batch/v1, kind: CronJob, name: nightly, uid: its-cronjob, controller: true}]}}`)},
+			nil,
 			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
 			ofTemplate + "change node selector pool=on-demand of the Pods in spec.jobTemplate of CronJob default/nightly, then delete the 2 Jobs",
 		},
 		"a flavor, by the Workload of the manager": {
-			[]edit{remove("kwok-w2", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")}, nil,
+			[]edit{remove("kwok-w2", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")},
+			nil,
 			[]string{"finds no node for 2 Pods of 2 Jobs: its flavors require label pool=on-demand"},
 			"check which nodes have label pool=on-demand, which its flavors require: ",
 		},
 		"the Jobs select nodes, by the Workload of the manager": {
-			[]edit{remove("kwok-w2", "Workload/*"), selects("kwok-mgr", "Workload/*"), onAll("kwok-w2")}, nil,
-			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"}, ofTemplate,
+			[]edit{remove("kwok-w2", "Workload/*"), selects("kwok-mgr", "Workload/*"), onAll("kwok-w2")},
+			nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
+			ofTemplate,
 		},
 		"the origin has not started, and no Workload is known": {
 			[]edit{
 				remove("kwok-w2", "Workload/*"), remove("kwok-mgr", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2"),
 				patch("kwok-mgr", "Job/*", "{spec: {suspend: true}, status: {startTime: null}}"),
-			}, nil,
-			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"}, ofTemplate,
+			},
+			nil,
+			[]string{"finds no node for 2 Pods of 2 Jobs: the Pod template requires label pool=on-demand"},
+			ofTemplate,
 		},
 		"the origin has started, and no Workload is known": {
-			[]edit{remove("kwok-w2", "Workload/*"), remove("kwok-mgr", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")}, nil,
+			[]edit{remove("kwok-w2", "Workload/*"), remove("kwok-mgr", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")},
+			nil,
 			[]string{"finds no node for 2 Pods of 2 Jobs: 0/2 nodes are available"},
 			"add a matching node to kwok-w2: ",
 		},
@@ -259,7 +269,8 @@ func TestFlavorWithoutNode(t *testing.T) {
 			[]edit{
 				patch("kwok-w2", "Workload/*", `{spec: {podSets: [{name: main, count: 1, template: {spec: {containers: [], nodeSelector: {gpu: h100}}}}]}}`),
 				patch("kwok-w2", "Job/*", `{spec: {template: {spec: {nodeSelector: {gpu: h100}}}}}`),
-			}, nil,
+			},
+			nil,
 			[]string{"the Pod template and flavor on-demand require labels gpu=h100,pool=on-demand", "the Pod template and flavor spot require labels gpu=h100,pool=spot"},
 			"check which nodes have labels gpu=h100,pool=on-demand, which the Pod template and flavor on-demand require: `kubectl --context kwok-w2 get nodes -l gpu=h100,pool=on-demand`; " +
 				"or label nodes: `kubectl --context kwok-w2 label node NODE gpu=h100 pool=on-demand`; " +

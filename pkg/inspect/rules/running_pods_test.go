@@ -59,7 +59,8 @@ func TestPodReasons(t *testing.T) {
 	}
 	waits := func(reason, message string) []edit {
 		return []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(
-			"{status: {containerStatuses: [{name: main, ready: false, image: i, imageID: '', restartCount: 0, state: {waiting: {reason: %s, message: %q}}}]}}", reason, message))}
+			"{status: {containerStatuses: [{name: main, ready: false, image: i, imageID: '', restartCount: 0, state: {waiting: {reason: %s, message: %q}}}]}}", reason, message,
+		))}
 	}
 	gated := func(gate string) []edit {
 		return []edit{patch("kwok-w2", "Pod/train-*", fmt.Sprintf(`{spec: {nodeName: null, schedulingGates: [{name: %s}]}, status: {containerStatuses: [], conditions: [

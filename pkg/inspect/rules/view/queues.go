@@ -105,7 +105,8 @@ func (v *View) delegatedWorkloads(f *inspect.Facts) map[string]workloadCount {
 					continue
 				}
 				count := counts[local.Spec.ClusterQueue]
-				if count.all++; isCounted(w, local) {
+				count.all++
+				if isCounted(w, local) {
 					count.counted++
 				}
 				counts[local.Spec.ClusterQueue] = count
