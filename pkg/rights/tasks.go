@@ -60,7 +60,7 @@ func look() Task {
 			{Resource: core("pods"), Verbs: []string{"list", "watch"}, Without: "the state of Pods is not shown", IsOptional: true},
 			{Resource: core("events"), Verbs: []string{"list", "watch"}, Without: "events are not shown", IsOptional: true},
 			{Resource: core("limitranges"), Verbs: []string{"list", "watch"}, Without: noPlacement, IsOptional: true},
-			{Resource: core("resourcequotas"), Verbs: []string{"list", "watch"}, Without: "`trace` does not check whether a ResourceQuota allows the Job", IsOptional: true},
+			{Resource: core("resourcequotas"), Verbs: []string{"list", "watch"}, Without: "`trace` and `check` do not check whether a ResourceQuota allows the Job", IsOptional: true},
 			{Resource: core("namespaces"), Verbs: []string{"get"}, Without: noPlacement, IsOptional: true},
 			{Resource: leases(), Verbs: []string{"list", "watch"}, Without: "who dispatches a Job is not shown", IsOptional: true},
 			{Resource: kueue("workloads"), Verbs: []string{"get", "list", "watch"}, Without: "the steps of a Job in Kueue are not shown", IsOptional: true},
