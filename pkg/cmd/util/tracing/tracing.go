@@ -5,7 +5,6 @@ package tracing
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -149,18 +148,12 @@ func (t *Tracer) withOthers(ctx context.Context, f *fleet.Fleet, traced *inspect
 
 // ReadHolders reads Jobs of other namespaces and kinds that hold what a Job waits for, as far as the user may.
 func (t *Tracer) ReadHolders(ctx context.Context, f *fleet.Fleet, unread []inspect.Holder) (holders answer.Holders) {
-	holders.Inventories = make([]*inspect.Inventory, len(unread))
-	var wg sync.WaitGroup
-	for i, h := range unread {
-		wg.Go(func() {
-			wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace}
-			holders.Inventories[i] = read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
-		})
-	}
-	wg.Wait()
-	for i, h := range unread {
-		judgment := rules.Judge(holders.Inventories[i], rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
+	for _, h := range unread {
+		wanted := read.Wanted{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace}
+		v := read.Read(ctx, f, read.Want{Named: &wanted, Addresses: t.Addresses, Now: t.Now})
+		judgment := rules.Judge(v, rules.All(), rules.Options{Grace: util.DefaultGrace, Reach: t.Reach})
 		confirmer := t.Confirmer.Apart(delegation.Named(h.Kind, h.Namespace, h.Name))
+		holders.Inventories = append(holders.Inventories, v)
 		holders.Findings = append(holders.Findings, confirmer.Keep(t.Now(), judgment).All(answer.IsAboutOthers)...)
 	}
 	return holders
