@@ -28,8 +28,8 @@ func (s FixTarget) fixDeactivation(w *Wait) []command.Fix {
 	return s.afterResume(s.fixActivation(w))
 }
 
-// afterResume returns fixes that queue a Workload or its successor again, each as the last steps after those that
-// resume its stopped queues.
+// afterResume returns fixes that queue a Workload or its successor again, after the steps
+// that resume its stopped queues.
 func (s FixTarget) afterResume(fixes []command.Fix) []command.Fix {
 	var resumes []command.Fix
 	if q := s.ClusterQueue; q != nil && IsStopped(q.Spec.StopPolicy) {

@@ -150,7 +150,7 @@ func (l *Lack) Message() string {
 	}
 }
 
-// labelsText describes a flavor for other nodes than those that the Pods select.
+// labelsText describes a flavor whose nodes the Pods do not select.
 func (l *Lack) labelsText() string {
 	switch {
 	case l.NodeLabels != "":

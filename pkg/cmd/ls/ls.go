@@ -210,7 +210,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 	return o, nil
 }
 
-// watchFlag returns the given flag that watches, "" if there is none.
+// watchFlag returns the name of the flag that makes ls watch, such as "watch-only"; "" if the user gave none.
 func (f *listFlags) watchFlag() string {
 	if f.watchOnly {
 		return "watch-only"

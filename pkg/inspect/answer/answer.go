@@ -202,8 +202,8 @@ func (q *Question) explain(a *Answer) {
 	}
 }
 
-// closest returns the finding that explains an answer: of those that have the severity of the first one, the
-// first about a Job of the pair itself.
+// closest returns the finding that explains an answer: the first one about a Job of the pair itself, among the
+// findings with the severity of the first one.
 func (q *Question) closest(findings []inspect.Finding, a *Answer) *inspect.Finding {
 	first := &findings[0]
 	for i := range findings {

@@ -325,7 +325,7 @@ func TestUnusedWorkerIsNamed(t *testing.T) {
 		want := map[string]string{"kwok-w1": "none worker1", "kwok-w2": "worker worker2", "kwok-mgr": "manager "}
 		assert.Equal(t, string(c.Role)+" "+strings.Join(c.Names, ", "), want[c.Context])
 	}
-	// Its Job runs twice, so nobody should let its mirror finish there.
+	// Its Job runs twice, so the fix must not let its mirror finish there.
 	rule, _ := rules.ByCode("JM419")
 	fixes := judge(t, v, []rules.Rule{rule}, 0)[0].Fixes
 	assert.Equal(t, fixes[1].Text, `if it should not be a worker, delete the mirrors there that run twice (JM055 in "check -A"), let the others finish, and then`)

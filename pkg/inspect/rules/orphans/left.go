@@ -123,7 +123,7 @@ func rejectedLeftovers() view.Rule {
 				workloads, _ := v.Workloads(d.Facts)
 				for _, w := range workloads {
 					state := v.CheckState(d.Facts, w)
-					// MultiKueue rejects a Workload without a Job. JM062 reports those that keep a mirror.
+					// MultiKueue rejects a Workload without a Job. JM062 reports it if its mirror is left.
 					if state != nil && state.State == kueue.CheckRejected && w.DeletionTimestamp == nil && !keepers.Has(w) {
 						e.reportCopies(d, w, state)
 					}

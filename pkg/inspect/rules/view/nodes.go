@@ -40,8 +40,8 @@ func (v *View) HasNodeWith(context string, labels []string) (has, known bool) {
 	}), true
 }
 
-// Selectors returns the labels that the Pods of a mirror require of their node, such as "a=b": own are those of the
-// Job itself, added those that Kueue added for their flavors (kueue: pkg/podset/podset.go). known is false if nothing
+// Selectors returns the labels that the Pods of a mirror require of their node, such as "a=b": own are the labels of
+// the Job itself, added the labels that Kueue added for its flavors (kueue: pkg/podset/podset.go). known is false if nothing
 // that was read shows which are which. origin is nil if it is unknown.
 func (v *View) Selectors(origin, mirror *inspect.Job) (own, added []string, known bool) {
 	if mirror.NodeSelector == "" && mirror.Row().IsJob() {
