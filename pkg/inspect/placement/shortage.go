@@ -224,7 +224,7 @@ func (s *site) raise(short []shortage) {
 		text = (*shortage).named
 	}
 	raises := make([]kueue.Raise, 0, len(short))
-	var now, later, by, notes []string
+	var now, by, notes []string
 	isMoreNow := false
 	for i := range short {
 		h := &short[i]
@@ -238,7 +238,7 @@ func (s *site) raise(short []shortage) {
 			Flavor: h.flavor, Resource: h.resource, By: h.by.Text(h.resource), From: quantityText(h.resource, quota.Nominal), To: quantityText(h.resource, wanted),
 		})
 		lacksNow, _ := h.lacks()
-		now, later, isMoreNow = append(now, text(h, quota.Nominal.Plus(lacksNow))), append(later, text(h, wanted)), isMoreNow || lacksNow > h.by
+		now, isMoreNow = append(now, text(h, quota.Nominal.Plus(lacksNow))), isMoreNow || lacksNow > h.by
 		by = append(by, h.named(lacksNow))
 		if has := s.nodesHave(fr); has > 0 && wanted > has {
 			notes = append(notes, fmt.Sprintf("; its nodes have %s in all", text(h, has)))
@@ -247,10 +247,9 @@ func (s *site) raise(short []shortage) {
 	fix, isSet := kueue.RaiseQuota(s.Context, s.queue.Queue, raises...)
 	switch {
 	case isMoreNow && isSet:
-		// What the command does comes last, because the command follows.
-		notes = append(notes, fmt.Sprintf("; to start it now, set %s; this command sets %s", inspect.And(now), inspect.And(later)))
+		notes = append([]string{fmt.Sprintf(", or to %s to start it before other Jobs end", inspect.And(now))}, notes...)
 	case isMoreNow:
-		notes = append(notes, "; to start it now, by "+inspect.And(by))
+		notes = append(notes, fmt.Sprintf("; by %s to start it before other Jobs end", inspect.And(by)))
 	}
 	s.change(inspect.PlacementChange{Message: fix.Text + strings.Join(notes, ""), Command: fix.Shell(), Share: shareOf(short)})
 }

@@ -61,15 +61,15 @@ func TestOrderByUsage(t *testing.T) {
 }
 
 // TestRaiseOfUsedQuota checks that the fix of a Job that is larger than a quota says how much it
-// takes to start it while others use that quota, and ends with what its command does.
+// takes to start it while others use that quota.
 func TestRaiseOfUsedQuota(t *testing.T) {
 	const raise = "raise the quota of ClusterQueue q on w from 4 to 6 cpu (flavor f)"
 	used := simple("4") + "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
 	orchestrated := strings.Replace(used, "{metadata: {name: q}, spec:", `{metadata: {name: q}, status: {effectiveQuotas: {orchestratorRef: {kind: Plan, name: night},
 		resourceGroups: [{coveredResources: [cpu], flavors: [{name: f, resources: [{name: cpu, nominalQuota: 4}]}]}]}}, spec:`, 1)
 	for cluster, want := range map[string]string{
-		simple("4"): raise, used: raise + "; to start it now, set 9; this command sets 6",
-		orchestrated: "raise the quota of ClusterQueue q on w by 2 cpu (flavor f), in Plan night: it sets the quota of ClusterQueue q; to start it now, by 5 cpu",
+		simple("4"): raise, used: raise + ", or to 9 to start it before other Jobs end",
+		orchestrated: "raise the quota of ClusterQueue q on w by 2 cpu (flavor f), in Plan night: it sets the quota of ClusterQueue q; by 5 cpu to start it before other Jobs end",
 	} {
 		p := judged(t, cluster, pods("6", "cpu: 1"))
 		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == want }), "%+v", p.Changes)
