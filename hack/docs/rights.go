@@ -128,8 +128,8 @@ For ` + "`ls`, `kinds`, `wait`" + ` and ` + "`trace NAME`" + `, [look](#look) is
 ` + "`trace -f`, `check`" + ` and ` + "`queues`" + ` also need [look-secrets](#look-secrets). Without it, they say what they did
 not check, and exit with 4. ` + "`queues -n`" + ` needs it only with ` + "`--pending`" + `, for Jobs that wait for a worker. For ` + "`mcp`" + `, see
 [MCP](mcp.md#what-limits-it). This page lists the rights that each command needs. The directory [rbac](../rbac) has a
-role for each task. Without a right marked as needed, a command does not work. Without another right, it does less, and
-says what it did not check.
+role for each task. A command fails without the rights that are marked as *needed*. Without one of the others, it does
+less, and says what it did not check.
 
 - **The commands below** run in a clone of this repository, on each of the named clusters. Replace USER and NAMESPACE.
   For a ServiceAccount, use ` + "`--serviceaccount=NAMESPACE:NAME`" + ` instead of ` + "`--user`" + `. Replace kueue-system if Kueue
