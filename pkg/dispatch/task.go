@@ -304,10 +304,12 @@ func contended() wait.Backoff {
 }
 
 // mayPass reports whether the same request may succeed later. A server refuses an invalid request
-// every time; but a webhook may recover, and credentials may be renewed.
+// every time; but a webhook may recover, and credentials may be renewed. An interrupt says nothing about
+// the request: client-go returns the plain error of a context that was done before it started (client-go:
+// rest/with_retry.go).
 func mayPass(err error) bool {
 	if !kubecontext.IsAnswer(err) {
-		return kubecontext.IsConnection(err)
+		return kubecontext.IsConnection(err) || errors.Is(err, context.Canceled)
 	}
 	return !apierrors.IsBadRequest(err) && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) &&
 		!apierrors.IsNotFound(err) && !apierrors.IsRequestEntityTooLargeError(err)
