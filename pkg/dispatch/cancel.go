@@ -332,7 +332,7 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (lastStatus
 		where = fmt.Sprintf("cancel removes its %d mirrors", len(x.mirrors))
 	}
 	for _, m := range x.mirrors {
-		if !object.HasFinished(x.kind, m.Object) {
+		if !hasResult(x.kind, m.Object) {
 			continue
 		}
 		result, err := workloadOf(x.kind).newCopier(x.OriginMinor).statusFor(origin, m.Object, true)

@@ -233,7 +233,7 @@ func (t *task) leave(ctx context.Context, end EventType) {
 		t.end(end, nil, nil, command.Say("its mirror on %s stays suspended, because dependencies may be missing. Run the same command again", on))
 	case !t.options.DeleteOnInterrupt:
 		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is no longer copied", on, t.mirrorState()))
-	case object.HasFinished(t.Kind, t.mirrorNow):
+	case hasResult(t.Kind, t.mirrorNow):
 		t.end(end, nil, nil, command.Say("its mirror on %s finished, and stays until its result is copied to the origin", on))
 	default:
 		t.undo(ctx, end)
@@ -266,8 +266,10 @@ func (t *task) leaveUnanswered(e EventType) {
 // mirrorState describes what a remaining mirror does.
 func (t *task) mirrorState() string {
 	switch {
-	case object.HasFinished(t.Kind, t.mirrorNow):
+	case hasResult(t.Kind, t.mirrorNow):
 		return "has finished"
+	case t.mirrorNow.GetDeletionTimestamp() != nil:
+		return "is being deleted"
 	case object.StateOf(t.Kind, t.mirrorNow).Suspend && t.mirrorNow.GetLabels()[delegation.QueueNameLabel] != "":
 		return "stays suspended until Kueue there admits it"
 	case object.StateOf(t.Kind, t.mirrorNow).Suspend && t.Plan != nil && !object.StateOf(t.Kind, t.Plan.Mirror).Suspend:

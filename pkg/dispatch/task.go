@@ -157,12 +157,12 @@ func (t *task) ownerChanged(ctx context.Context, changed error) error {
 // follow syncs an origin and its mirror: first the user's changes, then the resulting status.
 func (t *task) follow(ctx context.Context, origin, mirror *unstructured.Unstructured) (time.Duration, error) {
 	var unpushed error
-	if object.EndOf(t.Kind, mirror) == nil {
-		if mirror.GetDeletionTimestamp() != nil {
-			// Its Pods are being deleted. From now on its status says nothing about the Job.
-			t.reportTerminating(mirror)
-			return 0, nil
-		}
+	switch isFinal := hasResult(t.Kind, mirror); {
+	case !isFinal && mirror.GetDeletionTimestamp() != nil:
+		// Its Pods are being deleted. From now on its status says nothing about the Job.
+		t.reportTerminating(mirror)
+		return 0, nil
+	case !isFinal:
 		// The status is copied even if the user's changes cannot be written.
 		unpushed = t.pushSpec(ctx, origin, mirror)
 	}
