@@ -60,19 +60,37 @@ func newForeignError(c *fleet.Cluster, k delegation.Kind, found *unstructured.Un
 // otherwise it returns a *foreignError. removed reports whether this call deleted the mirror. If it is
 // false without an error, the mirror is proven to be gone.
 func removeMirror(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirror, origin Ref) (removed bool, err error) {
-	isMirror := func(o *unstructured.Unstructured) bool { return isMirrorOf(o, origin.UID) }
+	return removeMirrorIf(ctx, c, k, mirror, origin, func(*unstructured.Unstructured) bool { return true })
+}
+
+// errKept means that removeMirrorIf did not delete a mirror, because the condition does not hold.
+var errKept = errors.New("the mirror was not deleted: it has changed")
+
+// removeMirrorIf is removeMirror with a condition. It returns errKept if the mirror, at the version that it
+// would delete, does not meet the condition.
+func removeMirrorIf(ctx context.Context, c *fleet.Cluster, k delegation.Kind, mirror, origin Ref, isToDelete func(*unstructured.Unstructured) bool) (removed bool, err error) {
+	check := func(o *unstructured.Unstructured) error {
+		switch {
+		case !isMirrorOf(o, origin.UID):
+			return newForeignError(c, k, o, origin)
+		case !isToDelete(o):
+			return errKept
+		}
+		return nil
+	}
 	found, err := c.Get(ctx, k.Resource, mirror.Namespace, mirror.Name)
 	switch {
 	case err != nil:
 		return false, err
 	case found == nil || string(found.GetUID()) != mirror.UID:
 		return false, c.ProveGone(ctx, k.Resource, mirror.Namespace, mirror.Name, mirror.UID)
-	case !isMirror(found):
-		return false, newForeignError(c, k, found, origin)
 	}
-	removed, err = c.RemoveIf(ctx, k.Resource, found, isMirror)
+	if err := check(found); err != nil {
+		return false, err
+	}
+	removed, err = c.RemoveIf(ctx, k.Resource, found, func(o *unstructured.Unstructured) bool { return check(o) == nil })
 	if changed := (*fleet.ChangedError)(nil); errors.As(err, &changed) {
-		err = newForeignError(c, k, changed.Now, origin)
+		err = check(changed.Now)
 	}
 	return removed, err
 }

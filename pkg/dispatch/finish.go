@@ -206,10 +206,24 @@ func (t *task) removeFound(ctx context.Context, why command.Prose) error {
 // removeMirror deletes the mirror and reports why.
 func (t *task) removeMirror(ctx context.Context, why command.Prose) error {
 	removed, err := removeMirror(ctx, t.worker.Cluster, t.Kind, t.mirrorRef, t.ref)
+	t.recordRemoval(removed, why)
+	return err
+}
+
+// removeUnfinished deletes the mirror. It returns errKept if the mirror has a result, which may not be on
+// the origin yet.
+func (t *task) removeUnfinished(ctx context.Context) error {
+	isUnfinished := func(o *unstructured.Unstructured) bool { return !hasResult(t.Kind, o) }
+	removed, err := removeMirrorIf(ctx, t.worker.Cluster, t.Kind, t.mirrorRef, t.ref, isUnfinished)
+	t.recordRemoval(removed, "")
+	return err
+}
+
+// recordRemoval reports that the mirror was removed, and why.
+func (t *task) recordRemoval(removed bool, why command.Prose) {
 	if removed {
 		t.record(MirrorRemoved, command.Say("deleted on %s%s", t.worker.Context, why))
 	}
-	return err
 }
 
 // leave ends a task that is unfinished when the loop ends.
@@ -233,8 +247,6 @@ func (t *task) leave(ctx context.Context, end EventType) {
 		t.end(end, nil, nil, command.Say("its mirror on %s stays suspended, because dependencies may be missing. Run the same command again", on))
 	case !t.options.DeleteOnInterrupt:
 		t.end(end, nil, nil, command.Say("its mirror on %s %s, and its status is no longer copied", on, t.mirrorState()))
-	case hasResult(t.Kind, t.mirrorNow):
-		t.end(end, nil, nil, command.Say("its mirror on %s finished, and stays until its result is copied to the origin", on))
 	default:
 		t.undo(ctx, end)
 	}
@@ -297,12 +309,19 @@ func (t *task) finishEnded(ctx context.Context) bool {
 	return true
 }
 
-// undo deletes the mirror, removes it from the origin, and ends the task.
+// undo deletes the mirror unless it has finished, removes it from the origin, and ends the task.
 func (t *task) undo(ctx context.Context, end EventType) {
 	on := t.worker.Context
 	err := errors.New("its Lease is not held; another dispatcher may run it")
-	if t.lease.held() {
-		err = t.removeMirror(ctx, "")
+	switch {
+	case hasResult(t.Kind, t.mirrorNow):
+		err = errKept
+	case t.lease.held():
+		err = t.removeUnfinished(ctx)
+	}
+	if errors.Is(err, errKept) {
+		t.end(end, nil, nil, command.Say("its mirror on %s finished, and stays until its result is copied to the origin", on))
+		return
 	}
 	if err != nil {
 		t.end(end, nil, nil, command.Say("its mirror on %s %s, because it could not be removed: %v", on, t.mirrorState(), err))
