@@ -339,7 +339,7 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (lastStatus
 		if err != nil {
 			return lastStatus{}, err
 		}
-		if result.more || result.ends {
+		if result.more || result.ended != nil {
 			return lastStatus{status: result.status, needsSecondWrite: result.more, isCopied: true}, nil
 		}
 		// The API server does not accept this final status for the origin any more.

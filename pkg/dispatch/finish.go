@@ -116,15 +116,26 @@ func hasTTL(k delegation.Kind, mirror *unstructured.Unstructured) bool {
 	return ok && !k.OtherTTL
 }
 
-// originVanished ends the task of an origin that no longer exists. If its final status was
+// originVanished ends the task of an origin that is proven to be gone. If its final status was
 // stored, the dispatch has succeeded: the origin may have ttlSecondsAfterFinished 0.
 func (t *task) originVanished(ctx context.Context) error {
-	if t.originNow != nil {
-		if how := object.EndOf(t.Kind, t.originNow); how != nil {
-			return t.finish(ctx, t.originNow, how)
-		}
+	t.news.isOriginGone.Store(true)
+	if how := t.knownEnd(); how != nil {
+		return t.finish(ctx, t.originNow, how)
 	}
 	return t.originGone(ctx)
+}
+
+// knownEnd returns the end of the origin as last seen; nil if it had not ended. A final status whose answer
+// was lost counts if the origin is gone: its TTL controller may have deleted it for that end.
+func (t *task) knownEnd() *object.End {
+	if t.news.isOriginGone.Load() && t.copy.unansweredEnd != nil {
+		t.originNow = t.copy.unansweredEnd
+	}
+	if t.originNow == nil {
+		return nil
+	}
+	return object.EndOf(t.Kind, t.originNow)
 }
 
 // originGone deletes the mirror of a deleted origin, and ends the task.
@@ -295,10 +306,7 @@ func (t *task) mirrorState() string {
 // finishEnded ends the task if the final status is already stored on the origin, and reports
 // whether it did.
 func (t *task) finishEnded(ctx context.Context) bool {
-	if t.originNow == nil {
-		return false
-	}
-	how := object.EndOf(t.Kind, t.originNow)
+	how := t.knownEnd()
 	if how == nil {
 		return false
 	}

@@ -148,6 +148,9 @@ type copyState struct {
 	lastWrite time.Time
 	// rejected is the last status that the API server refused.
 	rejected rejection
+	// unansweredEnd is the origin with a final status that the API server may have stored: the answer was
+	// lost. It is nil if there is none.
+	unansweredEnd *unstructured.Unstructured
 	// heldSince is when the mirror's final status began to be held back; zero if it is not.
 	heldSince time.Time
 	// reported are the differences already reported.
@@ -188,9 +191,10 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	if err != nil {
 		// The queue delays the retry. Setting copy.lastWrite would return a wait instead, which the
 		// queue counts as success.
+		t.copy.fail(result, err)
 		return nil, 0, err
 	}
-	t.copy.lastWrite = t.clock.Now()
+	t.copy.lastWrite, t.copy.unansweredEnd = t.clock.Now(), nil
 	if !result.held {
 		t.copy.heldSince = time.Time{}
 	}
@@ -206,6 +210,13 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		requeueAfter = minWriteInterval
 	}
 	return stored, requeueAfter, nil
+}
+
+// fail records that the write of a status failed.
+func (c *copyState) fail(sent copyResult, err error) {
+	if sent.ended != nil && kubecontext.IsUnclear(err) {
+		c.unansweredEnd = sent.ended
+	}
 }
 
 // refusedStatus handles a status that the API server refused: the copier may have an alternative

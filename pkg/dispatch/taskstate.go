@@ -68,7 +68,7 @@ type leaseNews struct {
 	// started with a target that was not searched.
 	holder atomic.Pointer[heldError]
 	target atomic.Pointer[targetError]
-	// isOriginGone is whether the origin of the Lease is gone. It stays true.
+	// isOriginGone is whether the origin is proven to be gone. It stays true.
 	isOriginGone atomic.Bool
 	// lastError is the last error of the Lease that was reported.
 	lastError atomic.Pointer[command.Prose]

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"errors"
+	"maps"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -44,9 +45,10 @@ type copier interface {
 
 // copyResult is a status to write to an origin.
 type copyResult struct {
-	// status is a merge patch; nil if nothing changes. ends is whether it ends the origin.
+	// status is a merge patch; nil if nothing changes.
 	status any
-	ends   bool
+	// ended is the origin with this status if that ends it, otherwise nil.
+	ended *unstructured.Unstructured
 	// more is whether another write has to follow. held is whether the mirror's final status is
 	// held back, because the mirror still counts Pods (see projection.Result).
 	more, held bool
@@ -115,8 +117,18 @@ func (c *jobCopier) statusFor(origin, mirror *unstructured.Unstructured, force b
 		return copyResult{}, err
 	}
 	result.status = status
-	result.ends = object.EndOf(delegation.Job(), &unstructured.Unstructured{Object: map[string]any{"status": status}}) != nil
+	result.ended = endedWith(delegation.Job(), origin, status)
 	return result, nil
+}
+
+// endedWith returns the origin with another status if that ends it, otherwise nil.
+func endedWith(k delegation.Kind, origin *unstructured.Unstructured, status any) *unstructured.Unstructured {
+	ended := &unstructured.Unstructured{Object: maps.Clone(origin.Object)}
+	ended.Object["status"] = status
+	if !object.HasFinished(k, ended) {
+		return nil
+	}
+	return ended
 }
 
 func (c *jobCopier) onRefused() bool {

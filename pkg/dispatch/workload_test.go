@@ -36,7 +36,7 @@ func TestCopied(t *testing.T) {
 			}
 			stored := written(t, to.Object, made.status)
 			assert.Assert(t, equivalent(stored.Object["status"], from.Object.Object["status"]), "%s to %s: %v", from.Name(), to.Name(), stored.Object["status"])
-			assert.Equal(t, made.ends, object.EndOf(from.Kind, stored) != nil)
+			assert.Equal(t, made.ended != nil, object.EndOf(from.Kind, stored) != nil)
 			assert.Equal(t, c.onStored(from.Object, stored), "")
 			again, err := c.statusFor(stored, from.Object, false)
 			assert.NilError(t, err)

@@ -53,7 +53,7 @@ func (c *anyCopier) statusFor(origin, mirror *unstructured.Unstructured, _ bool)
 	case c.remaining != nil && equivalent(from, c.remaining.mirror) && equivalent(to, c.remaining.origin):
 		return copyResult{diverged: c.remaining.lost}, nil
 	}
-	return copyResult{status: mergeStatus(origin, mirror), ends: object.EndOf(c.kind, mirror) != nil}, nil
+	return copyResult{status: mergeStatus(origin, mirror), ended: endedWith(c.kind, origin, from)}, nil
 }
 
 // onRefused returns false: there is no alternative status.
