@@ -239,7 +239,7 @@ func (t *task) recordRemoval(removed bool, why command.Prose) {
 
 // leave ends a task that is unfinished when the loop ends.
 func (t *task) leave(ctx context.Context, end EventType) {
-	if t.finishEnded(ctx) {
+	if t.finishEnded(ctx) || t.leaveDeleted(ctx) {
 		return
 	}
 	t.leaveLease = true
@@ -261,6 +261,26 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	default:
 		t.undo(ctx, end)
 	}
+}
+
+// leaveDeleted ends the task if its origin was deleted, and reports whether it was. No later command finds
+// that origin, so the end names a mirror that could not be deleted.
+func (t *task) leaveDeleted(ctx context.Context) bool {
+	isTerminating := t.originNow != nil && t.originNow.GetDeletionTimestamp() != nil
+	if !isTerminating && !t.news.isOriginGone.Load() {
+		return false
+	}
+	err := t.originGone(ctx)
+	if err == nil {
+		return true
+	}
+	on, remedy := t.worker.Context, t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name)
+	if t.mirrorRef.UID == "" {
+		t.end(OriginDeleted, nil, nil, command.Say("it was deleted; cannot tell whether it has a mirror on %s: %v. Delete the mirror if it exists: %s", on, err, remedy))
+		return true
+	}
+	t.end(OriginDeleted, nil, nil, command.Say("it was deleted; its mirror on %s may still run, because it could not be deleted: %v. Delete the mirror: %s", on, err, remedy))
+	return true
 }
 
 // leaveUnanswered prepares the end e of a task whose request to create a mirror may still arrive. The
@@ -311,7 +331,11 @@ func (t *task) finishEnded(ctx context.Context) bool {
 		return false
 	}
 	if err := t.finish(ctx, t.originNow, how); err != nil {
-		t.record(Warned, command.Say("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err))
+		until := "the same command is run again"
+		if t.news.isOriginGone.Load() {
+			until = "it is deleted"
+		}
+		t.record(Warned, command.Say("its mirror on %s stays until %s: %v", t.worker.Context, until, err))
 		t.endAs(t.originNow, how)
 	}
 	return true
