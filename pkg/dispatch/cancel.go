@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 
@@ -107,7 +108,7 @@ func (c *Canceller) prepare(ctx context.Context, events *Recorder, k delegation.
 			ref.WithKind(), owner, c.Owner, k.Kind, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
 	}
 	ref.UID = string(origin.GetUID())
-	x = &cancellation{Canceller: c, events: events, kind: k, ref: ref}
+	x = &cancellation{Canceller: c, events: events, kind: k, ref: ref, copier: workloadOf(k).newCopier(c.OriginMinor)}
 	if err := x.findMirrors(ctx, origin); err != nil {
 		return nil, nil, err
 	}
@@ -122,6 +123,7 @@ type cancellation struct {
 	dryRun []string
 	kind   delegation.Kind
 	ref    Ref
+	copier copier
 	// mirrors are all mirrors found. The one that the origin names comes first.
 	mirrors []FoundMirror
 	// removed are the contexts of deleted mirrors. absent are those of mirrors that no longer
@@ -167,7 +169,11 @@ func (x *cancellation) unended(err error) error {
 	if len(all) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w. Its mirrors were not deleted: %s. Run the command again", err, list(all))
+	again := "Run the command again"
+	if !mayPass(err) && !apierrors.IsConflict(err) {
+		again += " once that is fixed"
+	}
+	return fmt.Errorf("%w. Its mirrors were not deleted: %s. %s", err, list(all), again)
 }
 
 // describeEnd describes the end of an origin, nil for one that was deleted meanwhile.

@@ -67,7 +67,12 @@ func (x *cancellation) end(ctx context.Context, live *unstructured.Unstructured)
 		return nil, err
 	}
 	if last.status != nil {
-		if stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": last.status}, x.dryRun...); err != nil {
+		stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": last.status}, x.dryRun...)
+		if apierrors.IsInvalid(err) && last.isCopied && x.copier.onRefused() {
+			// Servers before kubernetes PR 134769 accept no other startTime. The next attempt keeps the times.
+			err = x.Origin.Failed(conflict(x.kind, x.ref.Name))
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +131,7 @@ func (x *cancellation) lastStatus(origin *unstructured.Unstructured) (lastStatus
 		if !hasResult(x.kind, m.Object) {
 			continue
 		}
-		result, err := workloadOf(x.kind).newCopier(x.OriginMinor).statusFor(origin, m.Object, true)
+		result, err := x.copier.statusFor(origin, m.Object, true)
 		if err != nil {
 			return lastStatus{}, err
 		}
