@@ -51,7 +51,8 @@ type Canceller struct {
 // finished, the origin gets the mirror's final status instead. A running dispatch of the origin
 // notices the end and stops.
 //
-// Warnings and the end are reported as events.
+// Warnings and the end are reported as events. If ctx is done before the origin is written, Cancel changes
+// nothing. Afterwards it still deletes the mirrors, because the origin no longer says that they run.
 //
 // Cancel searches for mirrors by their label, in all namespaces of all workers. If it cannot
 // search a place that may hold a mirror, it changes nothing, unless c.Abandon is set.
@@ -76,12 +77,15 @@ func (c *Canceller) Cancel(ctx context.Context, events *Recorder, k delegation.K
 	if len(x.mirrors) > 0 {
 		mirror := refOf(x.mirrors[0].Cluster, x.mirrors[0].Object)
 		e.Mirror = &mirror
+		defer x.reportInterrupt(ctx)()
 	}
-	if err := x.removeMirrors(ctx); err != nil {
+	// Each request has a time limit of its own.
+	whole := context.WithoutCancel(ctx)
+	if err := x.removeMirrors(whole); err != nil {
 		return err
 	}
-	x.removeCopies(ctx, origin)
-	x.removeLease(ctx, origin)
+	x.removeCopies(whole, origin)
+	x.removeLease(whole, origin)
 	if stored != nil {
 		e.setState(k, stored)
 	}
@@ -129,6 +133,26 @@ type cancellation struct {
 	// removed are the contexts of deleted mirrors. absent are those of mirrors that no longer
 	// existed.
 	removed, absent []string
+}
+
+// reportInterrupt reports why an interrupted command does not end at once. end waits until that is
+// reported.
+func (x *cancellation) reportInterrupt(ctx context.Context) (end func()) {
+	on := make([]string, len(x.mirrors))
+	for i, m := range x.mirrors {
+		on[i] = m.Cluster.Context
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say(
+			"interrupted; the command ends once no mirror is left on %s", list(withoutRepeats(on))))})
+	})
+	return func() {
+		if !stop() {
+			<-done
+		}
+	}
 }
 
 // removeMirrors deletes all mirrors found. Its error names the mirrors that may still run.

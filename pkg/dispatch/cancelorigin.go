@@ -15,24 +15,29 @@ import (
 )
 
 // failOrigin ends the origin unless it has already ended, and returns the stored object. It returns
-// nil if the origin was deleted meanwhile and has mirrors to delete.
+// nil if the origin was deleted meanwhile and has mirrors to delete. If ctx is done before the first write,
+// it changes nothing. It does not cut off a write, whose result would be unknown.
 func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
 	isRead, isUnclear := false, false
 	isWorthIt := func(err error) bool {
 		// A write whose answer was lost may have ended it, so it is read again.
 		isUnclear = isUnclear || isRead && kubecontext.IsUnclear(err)
-		return ctx.Err() == nil && (apierrors.IsConflict(err) || isUnclear && kubecontext.IsUnclear(err))
+		return apierrors.IsConflict(err) || ctx.Err() == nil && isUnclear && kubecontext.IsUnclear(err)
+	}
+	reading, writing := ctx, ctx
+	if len(x.dryRun) == 0 {
+		writing = context.WithoutCancel(ctx)
 	}
 	err = retry.OnError(contended(), isWorthIt, func() error {
 		stored, isRead = nil, false
-		live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
+		live, err := x.Origin.Get(reading, x.kind.Resource, x.ref.Namespace, x.ref.Name)
 		if err != nil {
 			return err
 		}
 		isRead = true
 		isGone := live == nil || string(live.GetUID()) != x.ref.UID
 		if isGone && len(x.mirrors) > 0 {
-			return x.Origin.ProveGone(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name, x.ref.UID)
+			return x.Origin.ProveGone(reading, x.kind.Resource, x.ref.Namespace, x.ref.Name, x.ref.UID)
 		}
 		if isGone {
 			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
@@ -40,7 +45,8 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 		if err := checkOwner(x.kind, x.ref, x.Owner, live); err != nil {
 			return err
 		}
-		stored, err = x.end(ctx, live)
+		reading = writing
+		stored, err = x.end(writing, live)
 		return err
 	})
 	var changed *ownerChangedError
