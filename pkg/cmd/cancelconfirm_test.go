@@ -1,25 +1,39 @@
 package cmd
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 )
 
 // cancelled runs cancel for a dispatched Job whose API servers record what is written, and answer a write
 // with what they got.
 func cancelled(t *testing.T, args ...string) (out, errOut string, code int, writes []string) {
 	t.Helper()
+	kubeconfig, recorded := recordWrites(t, func(string, http.ResponseWriter) bool { return false })
+	out, errOut, code = run(t, append([]string{"cancel", "--kubeconfig", kubeconfig, "--context", "kwok-mgr", "-n", "disp"}, args...)...)
+	return out, errOut, code, recorded()
+}
+
+// recordWrites serves a dispatched Job, and records the writes. answer may answer a write instead.
+func recordWrites(t *testing.T, answer func(write string, w http.ResponseWriter) bool) (kubeconfig string, recorded func() []string) {
+	t.Helper()
 	var lock sync.Mutex
-	kubeconfig := serve(t, filepath.Join(recordings, "dispatch-origin-in-multikueue-queue"), func(context string, w http.ResponseWriter, r *http.Request) bool {
+	var writes []string
+	kubeconfig = serve(t, filepath.Join(recordings, "dispatch-origin-in-multikueue-queue"), func(at string, w http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "selfsubject") {
 			return false
 		}
@@ -33,15 +47,50 @@ func cancelled(t *testing.T, args ...string) (out, errOut string, code int, writ
 		} else {
 			object["apiVersion"], object["kind"] = "batch/v1", "Job"
 		}
+		write := at + " " + r.Method + " dryRun=" + dryRun
 		lock.Lock()
-		writes = append(writes, context+" "+r.Method+" dryRun="+dryRun)
+		writes = append(writes, write)
 		lock.Unlock()
 		w.Header().Set("Content-Type", "application/json")
-		assert.Check(t, json.NewEncoder(w).Encode(object))
+		if !answer(write, w) {
+			assert.Check(t, json.NewEncoder(w).Encode(object))
+		}
 		return true
 	})
-	out, errOut, code = run(t, append([]string{"cancel", "--kubeconfig", kubeconfig, "--context", "kwok-mgr", "-n", "disp"}, args...)...)
-	return out, errOut, code, writes
+	return kubeconfig, func() []string {
+		lock.Lock()
+		defer lock.Unlock()
+		return writes
+	}
+}
+
+// TestInterruptedCancel: if Ctrl-C follows the end of the Job, cancel still deletes the mirror. If it cannot, it says
+// that the mirror may still run.
+func TestInterruptedCancel(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	kubeconfig, recorded := recordWrites(t, func(write string, w http.ResponseWriter) bool {
+		switch write {
+		case "kwok-mgr PATCH dryRun=":
+			interrupt(&util.SignalError{Signal: syscall.SIGINT})
+		case "kwok-w2 DELETE dryRun=":
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Forbidden", "code": 403, "message": "no"}`))
+			return true
+		}
+		return false
+	})
+	var out, errOut bytes.Buffer
+	root, _ := newRootCommand(util.Environment{
+		IOStreams: genericiooptions.IOStreams{In: &bytes.Buffer{}, Out: &out, ErrOut: &errOut}, Program: "kubectl-jobs_managedby",
+		Args:      []string{"cancel", "d1", "--yes", "--kubeconfig", kubeconfig, "--context", "kwok-mgr", "-n", "disp", "--cache-dir", t.TempDir()},
+		LookupEnv: func(string) (string, bool) { return "", false }, Clock: &skippingClock{},
+	})
+	code := exitCode(&errOut, root.ExecuteContext(ctx), command.Reach{})
+	assert.Equal(t, code, util.ExitError, errOut.String())
+	assert.DeepEqual(t, recorded(), []string{"kwok-w2 DELETE dryRun=All", "kwok-mgr PATCH dryRun=", "kwok-w2 DELETE dryRun="})
+	assert.Check(t, strings.Contains(out.String(), "interrupted; the command ends once no mirror is left on kwok-w2"), out.String())
+	assert.Check(t, strings.Contains(errOut.String(), "error: job disp/d1: its mirror may still run on kwok-w2: "), errOut.String())
+	assert.Check(t, strings.Contains(errOut.String(), "`kubectl --context kwok-w2 -n disp delete job d1` removes it"), errOut.String())
 }
 
 // TestCancelAsks: without a terminal, cancel needs --yes or --dry-run, and a dry run changes nothing.

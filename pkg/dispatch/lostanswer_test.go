@@ -2,14 +2,18 @@ package dispatch
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/dispatch/content"
@@ -60,6 +64,82 @@ func TestCancelOfDeletedOrigin(t *testing.T) {
 	assert.NilError(t, c.Cancel(t.Context(), delegation.Job(), "ml", "small"))
 	assert.Assert(t, s.mirror() == nil)
 	assert.Equal(t, (*events)[len(*events)-1].Message, "it was deleted meanwhile; its mirror on there was removed")
+}
+
+// refuseStartTime answers each status with a startTime as API servers without the exception for resumed Jobs
+// (rule 32 of pkg/dispatch/projection).
+func refuseStartTime(t *testing.T, startTime string) func(*http.Request) *apierrors.StatusError {
+	return func(r *http.Request) *apierrors.StatusError {
+		body, err := io.ReadAll(r.Body)
+		assert.Check(t, err == nil, "%v", err)
+		if r.Method != http.MethodPatch || !strings.Contains(string(body), `"startTime":"`+startTime) {
+			return nil
+		}
+		return apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "small", field.ErrorList{
+			field.Invalid(field.NewPath("status", "startTime"), startTime, "field is immutable for unsuspended job once set"),
+		})
+	}
+}
+
+// TestCancelKeepsTimes checks that cancel copies the end of a mirror that has started again to a server that
+// accepts no other startTime. If the server accepts no end at all, the error does not say that another try alone helps.
+func TestCancelKeepsTimes(t *testing.T) {
+	jobs := delegation.Job().Resource
+	for _, refused := range []string{"2026-11-23T10:00:01Z", ""} {
+		t.Run("refuses "+refused, func(t *testing.T) {
+			s := newStage(t)
+			s.here.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) {
+				dispatchtest.Set(t, o, "status.startTime", "2026-11-23T09:00:00Z")
+				dispatchtest.Set(t, o, "status.conditions", `yaml:[{type: Suspended, status: "False"}]`)
+			})
+			s.addMirror(s.there, "ml", string(s.origin.GetUID()))
+			s.there.Change(t, jobs, "ml", "small", func(o *unstructured.Unstructured) {
+				dispatchtest.Set(t, o, "status.conditions", `yaml:[{type: Suspended, status: "False"}]`)
+			})
+			s.completeMirror()
+			c, _ := s.canceller(clusterOf(t, s.there, "there"))
+			c.OriginMinor = 34
+			s.here.SetBefore(refuseStartTime(t, refused))
+			err := c.Cancel(t.Context(), delegation.Job(), "ml", "small")
+			origin := s.here.Get(jobs, "ml", "small")
+			if refused == "" {
+				assert.ErrorContains(t, err, "cannot end job ml/small: ")
+				assert.Assert(t, strings.HasSuffix(err.Error(), "Its mirrors were not deleted: ml/small on there. Run the command again once that is fixed"), "%v", err)
+				assert.Assert(t, s.mirror() != nil)
+				return
+			}
+			assert.NilError(t, err)
+			assert.Assert(t, !object.EndOf(delegation.Job(), origin).Failed)
+			assert.Equal(t, content.StringAt(origin, "status", "startTime"), "2026-11-23T09:00:00Z")
+			assert.Assert(t, s.mirror() == nil)
+		})
+	}
+}
+
+// TestEndWithLostAnswer checks that a Job is complete if the answer to its final status was lost, and its TTL
+// controller deleted it before it could be read again. Its mirror stays for its own TTL.
+func TestEndWithLostAnswer(t *testing.T) {
+	jobs := delegation.Job().Resource
+	s := newStage(t)
+	s.here.After = func(r *http.Request) *apierrors.StatusError {
+		origin := s.here.Get(jobs, "ml", "small")
+		if r.Method != http.MethodPatch || origin == nil || !object.HasFinished(delegation.Job(), origin) {
+			return nil
+		}
+		s.here.Delete(t, jobs, "ml", "small")
+		return apierrors.NewGenericServerResponse(http.StatusBadGateway, "", schema.GroupResource{}, "", "", 0, true)
+	}
+	loop, events := s.loop()
+	loop.options.MirrorTTL = time.Hour
+	ended := make(chan Outcome, 1)
+	go func() { ended <- loop.Run(t.Context(), s.tasks)[0] }()
+	expects(t, events, MirrorCreated)
+	s.completeMirror()
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Completed)
+	assert.Equal(t, content.At(s.mirror(), "spec", "ttlSecondsAfterFinished"), int64(3600))
+	complete := expects(t, events, Completed)
+	assert.Equal(t, complete.Status, delegation.Complete)
+	assert.Equal(t, complete.Succeeded, int32(1))
 }
 
 // TestCancelNamesWhatRuns checks that the error of an origin that cannot be ended names the mirrors.
