@@ -176,7 +176,8 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 	if submitted != nil {
 		own = f.Workload(submitted.Namespace, submitted.Name)
 	}
-	p := newSite(f, r, a, worker, own).judge()
+	site := newSite(f, r, a, worker, own)
+	p := site.judge()
 	p.Cluster = name
 	if f == nil {
 		p.Context, p.Message = context, v.UnreadWorker(manager, name).Reason
@@ -197,7 +198,7 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 		// MultiKueue removes spec.selector from the mirror, and leaves spec.manualSelector (kueue:
 		// pkg/controller/jobs/job/job_multikueue_adapter.go).
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, "rejects the mirror: spec.manualSelector is set"
-		p.Changes = []inspect.PlacementChange{{Message: "remove spec.manualSelector and spec.selector"}}
+		p.Changes = []inspect.PlacementChange{site.again(inspect.PlacementChange{Message: "remove spec.manualSelector and spec.selector"})}
 	case checked.IsTaken:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
 		p.Changes = []inspect.PlacementChange{{Message: "submit it under another name"}}

@@ -95,6 +95,10 @@ func mirrorRefused() view.Rule {
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
 				copies := ownerless(v, s)
+				if s.Job().ManualSelector && s.WaitsForWorkers() && len(copies) == 0 {
+					v.Report(describeOwnSelector(s))
+					continue
+				}
 				refused := len(copies) > 0
 				for _, c := range copies {
 					refused = refused && v.IsMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
@@ -140,12 +144,26 @@ func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Si
 		sighting.Remedy += command.Say("; %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
 	}
 	if j.ManualSelector {
-		sighting.Cause = ""
-		// Waiting does not help here.
-		sighting.Awaits, sighting.Group = nil, nil
-		sighting.Message = fmt.Sprintf("%s (%s) admitted it, but its API server rejects the mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
-		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, view.Of(j).String()))
-		sighting.Remedy = advice.CreateAgainWith(j, "without spec.manualSelector and spec.selector")
+		own := describeOwnSelector(s)
+		own.Message = fmt.Sprintf("%s (%s) admitted it, but its API server rejects the mirror: spec.manualSelector is set", c.Cluster, c.Worker.Context)
+		own.Since, own.Evidence = sighting.Since, append(sighting.Evidence, own.Evidence[1:]...)
+		return own
 	}
 	return sighting
+}
+
+// describeOwnSelector describes a Job that no worker can run, whatever it has read and admitted: MultiKueue removes
+// spec.selector from the mirror, and leaves spec.manualSelector (kueue: pkg/controller/jobs/job/job_multikueue_adapter.go).
+// Waiting does not help here.
+func describeOwnSelector(s view.Submission) view.Sighting {
+	j := s.Job()
+	return view.Sighting{
+		Object: view.Of(j), Since: s.Check.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Message: "no worker can run it: each rejects the mirror, because spec.manualSelector is set",
+		Evidence: []string{
+			quote.MultiKueueCheck(s), fmt.Sprintf("%s: spec.manualSelector of %s is true", j.Context, view.Of(j).String()),
+		},
+		Remedy: advice.CreateAgainWith(j, "without spec.manualSelector and spec.selector"),
+		Covers: []string{"JM135"},
+	}
 }
