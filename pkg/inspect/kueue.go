@@ -145,22 +145,28 @@ func (k *KueueFacts) MultiKueueCheck() *kueue.AdmissionCheck {
 }
 
 // StateOf returns the state of MultiKueue's check for a Workload of this cluster, nil if it has
-// none. Only MultiKueue nominates workers: if AdmissionChecks could not be read, the only check
-// of a nominated Workload is MultiKueue's.
+// none. If AdmissionChecks could not be read, the messages of a check show whose it is. Only MultiKueue
+// nominates workers, so the only check of a nominated Workload is MultiKueue's, too.
 func (f *Facts) StateOf(w *kueue.Workload) *kueue.CheckState {
 	if f == nil || f.Kueue == nil {
 		return nil
 	}
 	states := w.Status.AdmissionChecks
-	for i := range states {
-		if check := f.Kueue.CheckNamed(states[i].Name); check != nil && check.IsMultiKueue() {
-			return &states[i]
+	isKnown := func(s kueue.CheckState) bool {
+		check := f.Kueue.CheckNamed(s.Name)
+		return check != nil && check.IsMultiKueue()
+	}
+	i := slices.IndexFunc(states, isKnown)
+	if i < 0 && f.Gaps[PartChecks] != nil {
+		i = slices.IndexFunc(states, w.IsOfMultiKueue)
+		if i < 0 && len(states) == 1 && len(offeredTo(w)) > 0 {
+			i = 0
 		}
 	}
-	if f.Gaps[PartChecks] != nil && len(states) == 1 && len(offeredTo(w)) > 0 {
-		return &states[0]
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &states[i]
 }
 
 // ConfigOf returns the name of the MultiKueueConfig of a check; ok is false if the check does not

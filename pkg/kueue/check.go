@@ -14,6 +14,42 @@ var answeredPattern = regexp.MustCompile(`(?s)AdmissionCheck in (\w+) state: "([
 // resetPattern matches the message of a check that Kueue has reset (kueue: pkg/workload/admissionchecks.go).
 var resetPattern = regexp.MustCompile(`(?s)^Reset to Pending after eviction\. Previously: (\w+)`)
 
+// multiKueuePattern matches the messages that only MultiKueue writes to its check (kueue:
+// pkg/controller/admissionchecks/multikueue/workload.go).
+var multiKueuePattern = regexp.MustCompile(`^(?:The owner is not managed by Kueue: |No multikueue adapter found|` +
+	`Remote workload on worker cluster "|Workload evicted on worker cluster: "|Admitting remote (?:lost|no longer exists)|` +
+	`The workload (?:got reservation|was admitted) on ")`)
+
+// IsOfMultiKueue reports whether an AdmissionCheck of the Workload is surely MultiKueue's: by its message or, once Kueue
+// has reset it, by the message before.
+func (w *Workload) IsOfMultiKueue(c CheckState) bool {
+	return multiKueuePattern.MatchString(c.Message) || multiKueuePattern.MatchString(w.saidBefore(c))
+}
+
+// saidBefore returns what a check said before the last eviction of the Workload, "" if that is unknown.
+func (w *Workload) saidBefore(c CheckState) string {
+	evicted := w.Condition(Evicted)
+	if evicted == nil {
+		return ""
+	}
+	if m := answeredPattern.FindStringSubmatch(evicted.Message); len(m) > 3 && m[2] == c.Name {
+		return m[3]
+	}
+	return ""
+}
+
+// WhyEvicted returns why Kueue evicted the Workload: what an AdmissionCheck says, or the cause in a few words. The
+// Workload must have the condition Evicted.
+func (w *Workload) WhyEvicted() string {
+	wait := w.evicted()
+	for _, c := range wait.Checks {
+		if text, _, _ := strings.Cut(c.Message, ", Previously: "); text != "" {
+			return text
+		}
+	}
+	return wait.Text()
+}
+
 // IsOpen reports whether an AdmissionCheck has not passed and may still pass: it is Pending or Retry.
 func (c *CheckState) IsOpen() bool { return c.State != CheckReady && c.State != CheckRejected }
 

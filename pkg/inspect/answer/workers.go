@@ -157,11 +157,12 @@ func (q *Question) offeredTo(manager *inspect.Facts, w *kueue.Workload) []string
 // when all of them are.
 func otherChecks(f *inspect.Facts, w *kueue.Workload) []string {
 	var waits []string
+	multiKueue := f.StateOf(w)
 	for _, state := range w.Status.AdmissionChecks {
-		check := f.Kueue.CheckNamed(state.Name)
-		if state.State == kueue.CheckReady || check != nil && check.IsMultiKueue() {
+		if state.State == kueue.CheckReady || multiKueue != nil && multiKueue.Name == state.Name {
 			continue
 		}
+		check := f.Kueue.CheckNamed(state.Name)
 		text := "AdmissionCheck " + state.Name
 		if check != nil {
 			text += " of " + check.Spec.ControllerName
