@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // unreadWorkers returns the workers that may run the Job and that were not read. If a mirror was found, these
@@ -54,8 +57,8 @@ func workersOf(unread []inspect.Unchecked) []string {
 	return names
 }
 
-// lostOn returns the answer if a cluster was chosen but has no mirror.
-func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
+// lostOn returns the answer if a cluster was chosen for a Workload but has no mirror.
+func (q *Question) lostOn(manager *inspect.Facts, w *kueue.Workload, cluster string) Answer {
 	target := q.Inventory.ContextOf(manager, cluster)
 	missing := q.Inventory.UnreadWorker(manager, cluster)
 	if missing == nil {
@@ -63,7 +66,10 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 		q.addBehind(&a)
 		return a
 	}
-	a := q.byCopiedStatus(cluster)
+	a, isFrozen := q.byFrozenStatus(manager, w, cluster)
+	if !isFrozen {
+		a = q.byCopiedStatus(cluster)
+	}
 	var why string
 	switch f := q.Inventory.Facts(target); {
 	case target == "" && missing.Reason == q.Inventory.WhyNoContext(manager, "it", cluster):
@@ -82,6 +88,28 @@ func (q *Question) lostOn(manager *inspect.Facts, cluster string) Answer {
 	a.Message += " " + sentence(why)
 	a.Unchecked = []inspect.Unchecked{*missing}
 	return a
+}
+
+// byFrozenStatus returns the answer if the status of the origin may no longer be that of its mirror: Kueue has evicted
+// the Workload, and may never copy the status again (kueue issue 15380), or its manager has no connection to the chosen
+// cluster. isFrozen is false in all other cases.
+func (q *Question) byFrozenStatus(manager *inspect.Facts, w *kueue.Workload, cluster string) (a Answer, isFrozen bool) {
+	a = Answer{State: inspect.StateUnknown, Reason: inspect.ReasonUnread}
+	switch {
+	case w.Is(kueue.Evicted):
+		a.Message = fmt.Sprintf("Kueue evicted it (%s), but its Workload still holds quota; whether Pods still run on %s is unknown.", w.WhyEvicted(), cluster)
+	case isCut(manager, cluster):
+		a.Message = fmt.Sprintf("MultiKueue chose %s, which %s cannot use: the status of the %s is not updated.", cluster, manager.Context, q.Pair.Origin.Kind)
+	default:
+		return a, false
+	}
+	return a, true
+}
+
+// isCut reports whether a manager says that it cannot use a MultiKueueCluster.
+func isCut(manager *inspect.Facts, cluster string) bool {
+	c := manager.Kueue.ClusterNamed(cluster)
+	return c != nil && meta.IsStatusConditionFalse(c.Status.Conditions, kueue.Active)
 }
 
 // dispatchedUnread completes the answer for a Job whose mirror is on a cluster that was not read: with

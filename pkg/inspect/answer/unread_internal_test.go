@@ -117,6 +117,44 @@ func TestUnreadWorkers(t *testing.T) {
 	}
 }
 
+// TestFrozenStatus checks that the copied status of a Job shows its state only while Kueue copies it: its Workload is not
+// evicted, and its manager has a connection to the worker, which was not read.
+func TestFrozenStatus(t *testing.T) {
+	const unread = " No known context reaches paris."
+	condition := func(kind string, status metav1.ConditionStatus) []metav1.Condition {
+		return []metav1.Condition{{Type: kind, Status: status, Reason: "Preempted"}}
+	}
+	for name, tt := range map[string]struct {
+		evicted metav1.ConditionStatus
+		active  metav1.ConditionStatus
+		state   inspect.JobState
+		message string
+	}{
+		"copied":       {metav1.ConditionFalse, metav1.ConditionTrue, inspect.StateRunning, "Kueue says that it runs on paris: 0/1 completions."},
+		"not known":    {metav1.ConditionFalse, metav1.ConditionUnknown, inspect.StateRunning, "Kueue says that it runs on paris: 0/1 completions."},
+		"disconnected": {metav1.ConditionFalse, metav1.ConditionFalse, inspect.StateUnknown, "MultiKueue chose paris, which hub cannot use: the status of the Job is not updated."},
+		"evicted": {
+			metav1.ConditionTrue, metav1.ConditionTrue, inspect.StateUnknown,
+			"Kueue evicted it (preempted by another Workload), but its Workload still holds quota; whether Pods still run on paris is unknown.",
+		},
+	} {
+		job := &inspect.Job{Context: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1", ManagedBy: delegation.MultiKueue, Status: delegation.Running, Completions: ptr.To[int32](1)}
+		w := &kueue.Workload{ObjectMeta: metav1.ObjectMeta{Namespace: "ml", Name: "job-train", UID: "w", Labels: map[string]string{delegation.JobUIDLabel: "1"}}}
+		w.Status.ClusterName = ptr.To("paris")
+		w.Status.Conditions = append(condition(kueue.QuotaReserved, metav1.ConditionTrue), condition(kueue.Evicted, tt.evicted)...)
+		paris := &kueue.MultiKueueCluster{ObjectMeta: metav1.ObjectMeta{Name: "paris"}}
+		paris.Status.Conditions = condition(kueue.Active, tt.active)
+		hub := &inspect.Facts{Context: "hub", Jobs: []*inspect.Job{job}, Kueue: &inspect.KueueFacts{
+			Version: "v1beta2", Workloads: []*kueue.Workload{w}, Clusters: []*kueue.MultiKueueCluster{paris},
+		}}
+		v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{hub}, nil)
+		trace := Trace(v, inspect.Pair{Origin: job})
+		assert.Equal(t, trace.State, tt.state, name)
+		assert.Equal(t, trace.Message, tt.message+unread, name)
+		assert.Equal(t, len(trace.Unchecked), 1, name)
+	}
+}
+
 // TestCopiedFailures checks that the answer counts the failed Pods that an origin's copied status shows,
 // and says that the Job is failing if none of its Pods runs.
 func TestCopiedFailures(t *testing.T) {

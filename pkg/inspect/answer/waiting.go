@@ -130,7 +130,7 @@ func (q *Question) inKueue() (a Answer, known bool) {
 		return q.builtIn(o, q.Trace.Hops), true
 	}
 	if name := w.ChosenCluster(); name != "" {
-		return q.lostOn(f, name), true
+		return q.lostOn(f, w, name), true
 	}
 	if a, known := q.byPlacements(f, w); known {
 		return a, true

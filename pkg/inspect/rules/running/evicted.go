@@ -2,6 +2,7 @@ package running
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,15 +90,30 @@ func evictionHangs() view.Rule {
 					// cluster.
 					continue
 				}
-				if !hasPodsLeft(v, s) {
-					sighting := describeHangingEviction(s, s.Workload.Condition(kueue.Evicted))
-					sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRelease, "", s.Manager.Context, sighting.Since)
-					sighting.IsStuck = isNotCopied(v, s, sighting.Since)
-					v.Report(sighting)
-				}
+				reportHangingEviction(v, s)
 			}
 		},
 	}
+}
+
+// reportHangingEviction reports a submission whose eviction holds quota. If the worker that ran it was not read, its Pods
+// may still run there, and the finding is only a warning.
+func reportHangingEviction(v *view.View, s view.Submission) {
+	if hasPods(s.Pair) {
+		return
+	}
+	sighting := describeHangingEviction(s, s.Workload.Condition(kueue.Evicted))
+	switch worker, _ := v.Worker(s.Manager, s.Chosen()); {
+	case s.Chosen() != "" && worker == nil:
+		addUnreadPods(v, s, &sighting)
+	case !allWorkersRead(v, s):
+		return
+	default:
+		addPodsGone(s.Job(), &sighting)
+		sighting.Awaits = v.AwaitsKueue(s.Manager, s.Workload, liveness.DutyRelease, "", s.Manager.Context, sighting.Since)
+		sighting.IsStuck = isNotCopied(v, s, sighting.Since)
+	}
+	v.Report(sighting)
 }
 
 // isNotCopied reports whether the origin counts Pods although its mirrors, if any, have had none for longer than a
@@ -114,12 +130,15 @@ func isNotCopied(v *view.View, s view.Submission, evicted time.Time) bool {
 // hasPodsLeft reports whether a mirror of a Job has Pods, or may have some on
 // a worker that could not be read.
 func hasPodsLeft(v *view.View, s view.Submission) bool {
-	for _, m := range s.Pair.Mirrors {
-		if m.Job.Active > 0 || !m.Job.Row().IsJob() && m.Job.Status != delegation.Suspended && !m.Job.Status.IsFinished() {
-			return true
-		}
-	}
-	return !allWorkersRead(v, s)
+	return hasPods(s.Pair) || !allWorkersRead(v, s)
+}
+
+// hasPods reports whether a mirror of a pair has Pods, by its status.
+func hasPods(p inspect.Pair) bool {
+	return slices.ContainsFunc(p.Mirrors, func(m inspect.Mirror) bool {
+		j := m.Job
+		return j.Active > 0 || !j.Row().IsJob() && j.Status != delegation.Suspended && !j.Status.IsFinished()
+	})
 }
 
 // allWorkersRead reports whether all workers that may have something of a submission could be read.
@@ -140,22 +159,47 @@ func describeHangingEviction(s view.Submission, evicted *metav1.Condition) view.
 		Evidence: []string{
 			quote.WorkloadCondition(s.Manager, s.Workload, evicted), conditionNamed(s.Manager, s.Workload, kueue.QuotaReserved),
 		},
-		Remedy: advice.CreateAgain(j),
 	}
 	if j.Row().IsJob() {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: status.active of %s is %d", j.Context, view.Of(j).String(), j.Active))
 	} else {
 		sighting.Evidence = append(sighting.Evidence, quote.State(j))
 	}
-	if j.Active > 0 {
-		are := "are"
-		if j.Active == 1 {
-			are = "is"
-		}
-		sighting.Message += fmt.Sprintf(": status.active counts %s that %s gone", inspect.Count(int(j.Active), "Pod"), are)
-		sighting.Remedy = clearActive(j, "")
-	}
 	return sighting
+}
+
+// addPodsGone adds to the sighting of a hanging eviction that no worker has a mirror with Pods.
+func addPodsGone(j *inspect.Job, sighting *view.Sighting) {
+	sighting.Remedy = advice.CreateAgain(j)
+	if j.Active == 0 {
+		return
+	}
+	are := "are"
+	if j.Active == 1 {
+		are = "is"
+	}
+	sighting.Message += fmt.Sprintf(": status.active counts %s that %s gone", inspect.Count(int(j.Active), "Pod"), are)
+	sighting.Remedy = clearActive(j, "")
+}
+
+// addUnreadPods adds to the sighting of a hanging eviction that the worker which ran the Job was not read.
+func addUnreadPods(v *view.View, s view.Submission, sighting *view.Sighting) {
+	j, cluster := s.Job(), s.Chosen()
+	unread := v.UnreadWorker(s.Manager, cluster)
+	sighting.Severity = inspect.Warning
+	sighting.Message = fmt.Sprintf("the %s was evicted (%s), but its Workload still holds quota; whether Pods still run on %s is unknown: %s",
+		j.Kind, s.Workload.WhyEvicted(), cluster, unread.Reason)
+	if s.Check != nil {
+		sighting.Evidence = append(sighting.Evidence, quote.MultiKueueCheck(s))
+	}
+	sighting.Remedy = command.Say("check on %s whether the mirror %s/%s still has Pods", cluster, j.Namespace, j.Name)
+	if len(unread.Contexts) > 0 {
+		look := command.Kubectl(unread.Contexts[0], j.Namespace, "get", command.KindName(j.Row())+",pods")
+		sighting.Remedy = command.Say("%s: %s", sighting.Remedy, look)
+	}
+	if j.Active > 0 {
+		sighting.Remedy = command.Say("%s; or if it has none, set status.active of the origin to 0: %s", sighting.Remedy, setNoneActive(j))
+	}
 }
 
 // clearActive returns how to release an origin whose status counts Pods that are gone. purpose ends the sentence. The

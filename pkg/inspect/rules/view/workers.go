@@ -98,6 +98,12 @@ func (v *View) Workers(manager *inspect.Facts) []NamedWorker {
 	return workers
 }
 
+// UnreadWorker describes why the worker of a MultiKueueCluster was not read, nil if it was read.
+func (v *View) UnreadWorker(f *inspect.Facts, cluster string) *inspect.Unchecked {
+	v.CanRead(f, inspect.PartSecrets, inspect.PartClusters)
+	return v.inventory.UnreadWorker(f, cluster)
+}
+
 // Connection returns the condition Active of a MultiKueueCluster, by which the manager says
 // whether it is connected. It is nil if there is no such condition or cluster.
 func (v *View) Connection(manager *inspect.Facts, cluster string) *metav1.Condition {
