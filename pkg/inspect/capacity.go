@@ -153,7 +153,7 @@ func (v *Inventory) Flavors() []kueue.FlavorOn {
 func (f *Facts) FixTarget(flavors []kueue.FlavorOn) kueue.FixTarget {
 	return kueue.FixTarget{
 		Context: f.Context, Version: f.Kueue.Version, Topologies: f.Kueue.Capacity.knownTopologies(), Flavors: flavors,
-		NamespaceLabels: f.namespaceLabels,
+		NamespaceLabels: f.namespaceLabels, MayNotRead: kubecontext.IsRefused(f.Unread(PartQueues)),
 	}
 }
 

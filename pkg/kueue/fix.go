@@ -23,6 +23,8 @@ type FixTarget struct {
 	// LocalQueue and ClusterQueue are the queues of the Workload, nil if unknown.
 	LocalQueue   *LocalQueue
 	ClusterQueue *ClusterQueue
+	// MayNotRead is whether the user may not read ClusterQueues.
+	MayNotRead bool
 	// CohortCycle are the cohorts above the ClusterQueue that form a cycle, each the child of the next one; nil if
 	// none are known to.
 	CohortCycle []string

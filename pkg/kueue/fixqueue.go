@@ -135,8 +135,13 @@ func (s FixTarget) hasCohortCycle() bool {
 // activateQueue returns how to make a ClusterQueue active that lacks no ResourceFlavor.
 func (s FixTarget) activateQueue(name string) command.Fix {
 	describe := Kubectl(s.Context, "describe", "ClusterQueue", "", name)
-	q := s.ClusterQueue
+	q, named := s.ClusterQueue, "ClusterQueue "+name
+	if name == "" {
+		named = "its ClusterQueue"
+	}
 	switch {
+	case q == nil && s.MayNotRead:
+		return fix("ask an administrator of %s why %s is not active", s.Context, named)
 	case name == "":
 		return fixBy(list(s.Context, "ClusterQueue"), "resume the ClusterQueue on %s, or add what is missing", s.Context)
 	case q == nil:

@@ -38,6 +38,22 @@ func TestLabelNamespace(t *testing.T) {
 	}
 }
 
+// TestInactiveUnreadQueue checks that no command reads a ClusterQueue that the user may not read.
+func TestInactiveUnreadQueue(t *testing.T) {
+	for name, tt := range map[string]struct {
+		mayNotRead  bool
+		queue, want string
+	}{
+		"readable":  {false, "q", "resume ClusterQueue q on w1, or add what is missing: kubectl --context w1 describe clusterqueues.kueue.x-k8s.io q"},
+		"forbidden": {true, "q", "ask an administrator of w1 why ClusterQueue q is not active: "},
+		"unknown":   {true, "", "ask an administrator of w1 why its ClusterQueue is not active: "},
+	} {
+		fixes := kueue.FixTarget{Context: "w1", MayNotRead: tt.mayNotRead}.ActivateQueue(tt.queue)
+		assert.Equal(t, len(fixes), 1, name)
+		assert.Equal(t, fixes[0].Text+": "+fixes[0].Shell(), tt.want, name)
+	}
+}
+
 // TestActivateInStoppedQueues checks that a deactivated Workload is activated after its stopped queues are resumed.
 func TestActivateInStoppedQueues(t *testing.T) {
 	step := func(text, words, patch string) command.Step {
