@@ -13,7 +13,8 @@ type JobState string
 const (
 	// StateRunning means that the Pods run, and some are ready.
 	StateRunning JobState = "Running"
-	// StateStarting means that a cluster runs the Job, but none of its Pods runs and is ready.
+	// StateStarting means that a cluster runs the Job, but the status of the Job counts no ready Pod yet. It may lag
+	// behind the Pods.
 	StateStarting JobState = "Starting"
 	// StateFailing means that a cluster runs the Job, but its Pods have failed or lost their nodes, and none runs.
 	StateFailing JobState = "Failing"
