@@ -31,6 +31,20 @@ func TestNotFound(t *testing.T) {
 	assert.Equal(t, errOut, "error: there is no queue or cohort \"gpu\"; for a LocalQueue, add -n or -A\n")
 }
 
+// TestNotFoundInPart: a snapshot of some namespaces does not show that no other namespace has a Job.
+func TestNotFoundInPart(t *testing.T) {
+	dir := copyOf(t, "running", func(snapshot string) string {
+		return strings.ReplaceAll(snapshot, "  version: v1.36.3\n", "  version: v1.36.3\n  namespaces: [default]\n")
+	})
+	for _, command := range []string{"trace", "check", "ls"} {
+		_, errOut, _ := run(t, command, "nope", "--all-contexts", "--from", dir)
+		assert.Assert(t, strings.HasPrefix(errOut, `error: job "nope" not found in namespace "default" of contexts kwok-mgr, kwok-w1, kwok-w2; not all namespaces were read`), errOut)
+	}
+	_, errOut, code := run(t, "ls", "-A", "--status", "Failed", "--from", dir)
+	assert.Equal(t, code, util.ExitOK)
+	assert.Assert(t, strings.Contains(errOut, "No Jobs found in the recorded namespaces of contexts "), errOut)
+}
+
 // TestNamesOfOtherKinds: KIND/NAME is enough to list and check an object of another kind.
 func TestNamesOfOtherKinds(t *testing.T) {
 	skipIfShort(t)

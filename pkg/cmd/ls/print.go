@@ -101,8 +101,11 @@ func (o *listOptions) writeTable(out io.Writer, list *inspect.OwnerList) error {
 // printNothingFound prints the namespaces, the contexts and the selection without Jobs.
 func (o *listOptions) printNothingFound(ctx context.Context, f *fleet.Fleet) {
 	where := "in all namespaces"
-	if !o.query.AllNamespaces {
+	switch {
+	case !o.query.AllNamespaces:
 		where = "in " + util.NamespacesText(f)
+	case slices.ContainsFunc(f.Clusters(), func(c *fleet.Cluster) bool { return c.IsPartial }):
+		where = "in the recorded namespaces"
 	}
 	contexts := "context"
 	if len(f.Contexts()) > 1 {

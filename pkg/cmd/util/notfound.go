@@ -168,6 +168,8 @@ func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, cont
 		return fmt.Sprintf("namespace %s has one: add -n %s", namespaces[0], namespaces[0])
 	case len(namespaces) > 1:
 		return fmt.Sprintf("namespaces %s have one: choose with -n", strings.Join(namespaces, ", "))
+	case slices.ContainsFunc(f.Clusters(), func(c *fleet.Cluster) bool { return c.IsPartial && slices.Contains(contexts, c.Context) }):
+		return "not all namespaces were read"
 	case isComplete && areAllContexts:
 		return "no other namespace has one"
 	case isComplete:
