@@ -88,6 +88,25 @@ func TestTracesOfUnreadWorkers(t *testing.T) {
 	assert.Assert(t, strings.Contains(out, " train  Running    worker-1  ?              ?         ?        16s\n"), out)
 }
 
+// TestReasonsOfUnreadWorkers: a list with reasons reports the workers that were not read and that a reason depends on,
+// as a list of pairs does. Without reasons, it depends on none.
+func TestReasonsOfUnreadWorkers(t *testing.T) {
+	skipIfShort(t)
+	const fleet, line = "../../examples/fleet", "not checked: worker tokyo on worker-2 (not selected)\n"
+	for args, isPartial := range map[string]bool{
+		"--reason": true, "-o wide": true, "--reason -o markdown": true, "--reason -o name": true, "--reason --no-headers": true,
+		"": false, "--reason --status Complete": false,
+	} {
+		out, errOut, code := run(t, append(strings.Fields("ls -A --contexts management,worker-1 --from "+fleet), strings.Fields(args)...)...)
+		assert.Equal(t, code == util.ExitPartial, isPartial, "%s: %s%s", args, out, errOut)
+		assert.Equal(t, strings.Contains(out+errOut, line), isPartial, "%s: %s%s", args, out, errOut)
+	}
+	var list inspect.OwnerList
+	decode(t, &list, "ls", "-A", "--reason", "--contexts", "management", "--from", fleet, "-o", "json")
+	assert.Equal(t, len(list.Unchecked), 2)
+	assert.Equal(t, list.Unchecked[0].What, "worker paris")
+}
+
 // TestMirrorElsewhere: trace says that MultiKueue gave a Job to a worker that was not read, although a mirror
 // runs on another one.
 func TestMirrorElsewhere(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,6 +26,11 @@ type OwnerList struct {
 	Unchecked []Unchecked `json:"unchecked"`
 	// Errors are the contexts that were not read completely.
 	Errors []ContextError `json:"errors"`
+}
+
+// UnreadWorkers returns the workers that were not read. Errors has all other parts of Unchecked.
+func (l *OwnerList) UnreadWorkers() []Unchecked {
+	return slices.DeleteFunc(slices.Clone(l.Unchecked), func(u Unchecked) bool { return !strings.HasPrefix(u.What, WorkerPrefix) })
 }
 
 // OwnerGroup is the Jobs of one owner.

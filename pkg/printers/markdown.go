@@ -133,6 +133,7 @@ func ownersMarkdown(w io.Writer, list *inspect.OwnerList, o TableOptions) error 
 		return err
 	}
 	d.addErrors(list.Errors)
+	d.addUnchecked(list.UnreadWorkers())
 	return d.write(w)
 }
 

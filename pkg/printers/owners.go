@@ -54,7 +54,14 @@ func Owners(w io.Writer, list *inspect.OwnerList, o TableOptions) error {
 	if err := writeLines(w, t.notShown(o)...); err != nil {
 		return err
 	}
-	return writeErrors(w, list.Errors, len(list.Items) > 0, o)
+	if err := writeErrors(w, list.Errors, len(list.Items) > 0, o); err != nil {
+		return err
+	}
+	unchecked := uncheckedLines(list.UnreadWorkers(), o)
+	if len(unchecked) > 0 {
+		unchecked = append([]string{""}, unchecked...)
+	}
+	return writeLines(w, unchecked...)
 }
 
 // ownerHeader returns the header row of a group: "OWNER: 3 jobs (2 Running, 1 Failed)".

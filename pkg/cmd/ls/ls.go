@@ -356,6 +356,6 @@ func (o *listOptions) list(ctx context.Context, f *fleet.Fleet, addresses []kube
 	if o.showsFindings() {
 		o.findDispatchers(ctx, f, list, hasEvidence)
 	}
-	list.Unchecked = inspect.UncheckedOf(list.Errors)
+	list.Unchecked = append(inspect.UncheckedOf(list.Errors), list.Unchecked...)
 	return list, nil
 }

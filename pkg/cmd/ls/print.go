@@ -38,8 +38,9 @@ func (o *listOptions) print(ctx context.Context, list *inspect.OwnerList, f *fle
 	}
 	if o.format.OmitsUnchecked(o.table.NoHeaders) {
 		util.ReportErrors(o.ErrOut, list.Errors)
+		util.ReportUnchecked(o.ErrOut, list.UnreadWorkers())
 	}
-	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, f))
+	return cmp.Or(o.missingError(ctx, list, f), util.Partial(list.Errors, f), util.Incomplete(list.UnreadWorkers()))
 }
 
 // isStreamed reports whether names are printed as they arrive, without the groups of a table: a

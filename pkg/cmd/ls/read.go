@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
@@ -125,10 +126,33 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 		}
 	}
 	list, others = inventory.Owners(o.filter.Matches)
+	list.Unchecked = unreadWorkers(inventory, o.filter.Matches, briefs)
 	if isJudged && (o.showsFindings() || len(o.filter.Findings) > 0) {
 		list.Errors = append(list.Errors, o.notJudged(&judgment)...)
 	}
 	return list, others
+}
+
+// unreadWorkers returns the workers that were not read and that the reasons of picked Jobs depend on, each once. The
+// errors of a list have the contexts that did not answer.
+func unreadWorkers(v *inspect.Inventory, picks func(*inspect.Job) bool, briefs map[*inspect.Job]answer.Brief) (unread []inspect.Unchecked) {
+	add := func(u inspect.Unchecked) {
+		isKnown := len(u.Contexts) > 0 && v.Facts(u.Contexts[0]) != nil
+		if strings.HasPrefix(u.What, inspect.WorkerPrefix) && !isKnown && !slices.ContainsFunc(unread, func(o inspect.Unchecked) bool { return o.What == u.What }) {
+			unread = append(unread, u)
+		}
+	}
+	for _, f := range v.Clusters {
+		for _, j := range f.Jobs {
+			if len(briefs[j].Unchecked) > 0 && f.Selects(j) && picks(j) {
+				for _, u := range briefs[j].Unchecked {
+					add(u)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(unread, func(a, b inspect.Unchecked) int { return strings.Compare(a.What, b.What) })
+	return unread
 }
 
 // notJudged returns errors for the wanted codes that were not checked: a Job that is not listed would
