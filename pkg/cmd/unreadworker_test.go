@@ -107,6 +107,29 @@ func TestReasonsOfUnreadWorkers(t *testing.T) {
 	assert.Equal(t, list.Unchecked[0].What, "worker paris")
 }
 
+// TestOwnSelector: trace, its placements, check and ls say the same about a Job whose mirror every worker rejects, although
+// no worker was read: its selector is immutable.
+func TestOwnSelector(t *testing.T) {
+	skipIfShort(t)
+	dir := copyWith(t, "mirror-refused-by-quota", "kwok-mgr.yaml", func(objects string) string {
+		return strings.ReplaceAll(objects, "    manualSelector: false\n", "    manualSelector: true\n")
+	})
+	const reason, fix = "o worker can run it: each rejects the mirror, because spec.manualSelector is set", "create the Job again without spec.manualSelector and spec.selector"
+	for _, args := range []string{"trace train -n default", "check -A --grace 0s", "ls -A --reason"} {
+		out, errOut, _ := run(t, append(strings.Fields(args), "--contexts", "kwok-mgr", "--from", dir)...)
+		assert.Assert(t, strings.Contains(out, reason), "%s: %s%s", args, out, errOut)
+		assert.Assert(t, strings.HasPrefix(args, "ls") || strings.Contains(out, fix), "%s: %s", args, out)
+	}
+	var trace inspect.Trace
+	decode(t, &trace, "trace", "train", "-n", "default", "--contexts", "kwok-mgr", "--from", dir, "-o", "json")
+	assert.Equal(t, len(trace.Placements), 2)
+	for _, p := range trace.Placements {
+		for _, c := range p.Changes {
+			assert.Assert(t, strings.HasSuffix(c.Message, ", then delete Job default/train, and create it again"), c.Message)
+		}
+	}
+}
+
 // TestMirrorElsewhere: trace says that MultiKueue gave a Job to a worker that was not read, although a mirror
 // runs on another one.
 func TestMirrorElsewhere(t *testing.T) {
@@ -114,7 +137,7 @@ func TestMirrorElsewhere(t *testing.T) {
 	out, _, code := run(t, "trace", "train", "-n", "default", "--from", withoutContext(t, "cluster-removed-from-config", "kwok-w2"))
 	assert.Equal(t, code, util.ExitPartial)
 	for _, want := range []string{
-		"MultiKueue gave the Job to worker2, which was not read.\nnot checked: worker worker2 (no known context reaches it)\n",
+		"It may run twice: MultiKueue gave the Job to worker2, which was not read.\nnot checked: worker worker2 (no known context reaches it)\n",
 		"mirror in the wrong place: MultiKueue gave the Job to worker2\n",
 	} {
 		assert.Assert(t, strings.Contains(out, want), out)

@@ -38,7 +38,11 @@ func (q *Question) addChosenUnread(a *Answer) {
 		return
 	}
 	for _, u := range q.unreadWorkers() {
-		a.Message = strings.TrimSpace(fmt.Sprintf("%s MultiKueue gave the %s to %s, which was not read.", a.Message, q.Pair.Origin.Kind, list(workersOf([]inspect.Unchecked{u}))))
+		text := fmt.Sprintf("MultiKueue gave the %s to %s, which was not read.", q.Pair.Origin.Kind, list(workersOf([]inspect.Unchecked{u})))
+		if a.State == inspect.StateRunning || a.State == inspect.StateStarting {
+			text = "It may run twice: " + text
+		}
+		a.Message = strings.TrimSpace(a.Message + " " + text)
 		a.Unchecked = append(a.Unchecked, u)
 	}
 }
