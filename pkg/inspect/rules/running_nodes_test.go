@@ -20,7 +20,7 @@ import (
 // TestCordonedNodes checks that a Pod that finds only cordoned nodes gets the fix to make them
 // schedulable again. Its selector and its requests do not matter.
 func TestCordonedNodes(t *testing.T) {
-	const change = "add a matching node to kwok-w2: "
+	const change = "see what the Pods need: "
 	find := quoted("kubectl --context kwok-w2 get nodes --field-selector spec.unschedulable=true")
 	again := "make the cordoned nodes on kwok-w2 schedulable again: find them with " + find + ", and then " + quoted("kubectl --context kwok-w2 uncordon NODE")
 	for name, tt := range map[string]struct {
@@ -56,7 +56,7 @@ func TestCordonedNodes(t *testing.T) {
 				if strings.Contains(tt.message, "taint") {
 					what = "the tolerations or the requests"
 				}
-				_, rest, _ = strings.Cut(rest, "; or ")
+				_, rest, _ = strings.Cut(rest, "; then add a matching node to kwok-w2; or ")
 				assert.Equal(t, rest, "change "+what+" of the Pods, then delete the Job: "+quoted("kubectl --context kwok-mgr -n default delete job train")+", and create the Job again")
 			}
 		})
@@ -263,7 +263,7 @@ func TestFlavorWithoutNode(t *testing.T) {
 			[]edit{remove("kwok-w2", "Workload/*"), remove("kwok-mgr", "Workload/*"), onAll("kwok-mgr"), onAll("kwok-w2")},
 			nil,
 			[]string{"finds no node for 2 Pods of 2 Jobs: 0/2 nodes are available"},
-			"add a matching node to kwok-w2: ",
+			"see what the Pods need: ",
 		},
 		"the Job and a flavor select nodes": {
 			[]edit{

@@ -102,7 +102,7 @@ func TestPodReasons(t *testing.T) {
 		},
 		"no volume for a claim": {
 			unscheduled("0/4 nodes are available: 4 node(s) didn't find available persistent volumes to bind.", "data"), "4 node(s) didn't find available persistent volumes to bind.",
-			"check its PersistentVolumeClaims: `" + claims + "data`; or add a matching node to kwok-w2: ", inspect.Warning,
+			"check its PersistentVolumeClaims: `" + claims + "data`; or see what the Pods need: ", inspect.Warning,
 		},
 		"a ConfigMap for a volume is missing": {
 			warned(`MountVolume.SetUp failed for volume "conf" : configmap "train-conf" not found`),

@@ -230,8 +230,8 @@ func (b *obstacle) changeable(v *view.View, origin, mirror *inspect.Job) string 
 
 // findNode returns how a Pod that the scheduler cannot place gets a node. change is how to change its template.
 func (b *obstacle) findNode(v *view.View, mirror *inspect.Job, change command.Prose) command.Prose {
-	change = command.Say("add a matching node to %s: %s; or %s", mirror.Context,
-		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), change)
+	change = command.Say("see what the Pods need: %s; then add a matching node to %s; or %s",
+		command.Kubectl(mirror.Context, mirror.Namespace, "describe", "pod", b.pod), mirror.Context, change)
 	if len(b.claims) > 0 && isAboutVolumes(b.message) {
 		change = command.Say("check its PersistentVolumeClaims: %s; or %s", describeClaims(mirror, b.claims...), change)
 	}
