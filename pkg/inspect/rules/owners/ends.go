@@ -197,7 +197,7 @@ func shortTTL() view.Rule {
 // ttlRisk describes what a mirror's TTL may do.
 func ttlRisk(origin *inspect.Job, m inspect.Mirror) string {
 	if m.Is(inspect.ByMultiKueue) {
-		return fmt.Sprintf("its TTL deletes it %ds after it finished; if MultiKueue is slower, the %s runs again", *m.Job.TTL, m.Job.Kind)
+		return fmt.Sprintf("its TTL deletes the mirror on %s %ds after it finished; if MultiKueue copies the end later, the %s runs again", m.Job.Context, *m.Job.TTL, m.Job.Kind)
 	}
 	return fmt.Sprintf("it is deleted %ds after it finished, perhaps before %s copied its status", *m.Job.TTL, origin.Context)
 }

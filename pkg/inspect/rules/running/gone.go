@@ -24,6 +24,7 @@ func deletedByTTL() view.Rule {
 		Reads: []inspect.Part{
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
+		Covers: []string{"JM112"},
 		Detect: func(v *view.View) {
 			for s := range unfinished(v) {
 				if !isDeletedByTTL(v, s) {
@@ -31,11 +32,11 @@ func deletedByTTL() view.Rule {
 				}
 				j := s.Job()
 				sighting := goneSighting(s)
-				sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: the %s may run a second time", *j.TTL, j.Kind)
-				if n := restartsOf(s.Workload); n > 1 {
-					sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: the %s was evicted %d times, and may have run each time", *j.TTL, j.Kind, n)
-				}
+				sighting.Message = fmt.Sprintf("its mirror was deleted, perhaps by its TTL of %ds: %s", *j.TTL, rerun(s))
 				sighting.Evidence = append(sighting.Evidence, quote.TTL(j))
+				for _, m := range s.Pair.Mirrors {
+					sighting.Jobs = append(sighting.Jobs, m.Job)
+				}
 				sighting.Remedy = removeTTL(s)
 				if time.Duration(*j.TTL)*time.Second > longTTL {
 					sighting.Severity = inspect.Warning
@@ -44,6 +45,18 @@ func deletedByTTL() view.Rule {
 			}
 		},
 	}
+}
+
+// rerun describes how often a Job whose mirror was deleted may have run.
+func rerun(s view.Submission) string {
+	j := s.Job()
+	switch n := restartsOf(s.Workload); {
+	case n > 1:
+		return fmt.Sprintf("the %s was evicted %d times, and may have run each time", j.Kind, n)
+	case len(s.Pair.Current()) > 0 && s.HasState(kueue.CheckReady):
+		return fmt.Sprintf("MultiKueue started the %s again on %s, perhaps after its end", j.Kind, s.Chosen())
+	}
+	return fmt.Sprintf("the %s may run a second time", j.Kind)
 }
 
 // isDeletedByTTL reports whether a Job's mirror no longer exists, and its TTL may have deleted it.
