@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -125,4 +126,26 @@ func TestNameTakenOnWorker(t *testing.T) {
 	assert.Equal(t, at.Verdict, inspect.Never, at.Message)
 	assert.Equal(t, at.Reason, inspect.NameTaken)
 	assert.Equal(t, at.Changes[0].Message, "submit it under another name")
+}
+
+// TestNameOfOlderMirror checks that a submitted Job does not fit on a worker that still has the mirror of an older Job of
+// its name. Kueue deletes that mirror only while the Workload has no quota.
+func TestNameOfOlderMirror(t *testing.T) {
+	for status, isTaken := range map[metav1.ConditionStatus]bool{metav1.ConditionTrue: true, metav1.ConditionFalse: false} {
+		w := parse[world](t, simple("4"))
+		worker := w.facts()
+		worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
+		worker.Jobs = []*inspect.Job{{
+			Context: worker.Context, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "own", UID: "older", ManagedBy: delegation.BuiltIn, Status: delegation.Running,
+			Marks: &delegation.Marks{MultiKueueOrigin: "mk", Prebuilt: "job-own-older"},
+		}}
+		hub := hubOf(t, nil)
+		hub.Kueue.Workloads[0].Status.Conditions[0].Status = status
+		v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub, worker}, nil)
+		v.Pairs.Pairs[0].Mirrors = []inspect.Mirror{{Job: worker.Jobs[0], Relation: inspect.ByMultiKueue}}
+		all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
+		at := all[len(all)-1]
+		assert.Equal(t, at.Context, worker.Context)
+		assert.Equal(t, at.Reason == inspect.NameTaken, isTaken, "%s: %s", status, at.Message)
+	}
 }

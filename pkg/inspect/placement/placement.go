@@ -64,10 +64,23 @@ func (a *Surroundings) byOwner(p inspect.Pair, checked map[string]*Checked) []in
 			known.Class = c.Class
 		}
 	}
+	r.markTaken(p, submitted)
+	return a.through(manager, r, submitted, false)
+}
+
+// markTaken marks the clusters that have another object of the name of a pair's origin. Kueue deletes the mirror of an
+// older Job only while the Workload has no quota (kueue: pkg/controller/admissionchecks/multikueue/workload.go,
+// reconcileGroup).
+func (r *Request) markTaken(p inspect.Pair, submitted *kueue.Workload) {
 	for _, j := range p.Namesakes {
 		r.Check(j.Context).IsTaken = true
 	}
-	return a.through(manager, r, submitted, false)
+	for _, m := range p.Mirrors {
+		isOlder := !m.Current && m.Relation == inspect.ByMultiKueue && m.Job.DeletedAt == nil
+		if isOlder && submitted != nil && submitted.Is(kueue.QuotaReserved) {
+			r.Check(m.Job.Context).IsTaken = true
+		}
+	}
 }
 
 // hasCapacity reports whether the quota of a cluster was requested and read.
