@@ -4,12 +4,34 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
+
+// TestTwoWorkloadsOfMirror checks that no fix ends a mirror that runs, although Kueue created a second Workload for it,
+// and that a suspended one names what its own Workload waits for.
+func TestTwoWorkloadsOfMirror(t *testing.T) {
+	skew := driftCases()[0]
+	f := judge(t, skew.make(t), rules.All(), 0)
+	assert.Equal(t, len(f), 1)
+	assert.Equal(t, f[0].Code, "JM040")
+	assert.Equal(t, f[0].Severity, inspect.Warning)
+	assert.Assert(t, strings.HasPrefix(f[0].Remedy, "let it finish: ") && !strings.Contains(f[0].Remedy, "delete"), f[0].Remedy)
+
+	suspended := patch("kwok-w1", "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null}}`)
+	alone := testCase{base: skew.base, later: time.Hour, edits: []edit{suspended}}
+	assert.Assert(t, slices.Contains(codesOf(judge(t, alone.make(t), rules.All(), 0)), "JM129"))
+	skew.later, skew.edits = time.Hour, append(skew.edits, suspended, patch("kwok-w1", "Workload/job-train-99999", `{status: {`+withConditions(noQuotaCondition)+`}}`))
+	f = judge(t, skew.make(t), rules.All(), 0)
+	assert.Assert(t, !slices.Contains(codesOf(f), "JM129"), codesOf(f))
+	i := slices.IndexFunc(f, func(f inspect.Finding) bool { return f.Code == "JM040" })
+	assert.Equal(t, f[i].Severity, inspect.Error)
+	assert.Assert(t, strings.HasSuffix(f[i].Message, "; Workload job-train-99999 waits: needs 1 more cpu (flavor default-flavor)"), f[i].Message)
+}
 
 // TestRestartByTTLIsOneFinding checks that a Job that runs again because of its TTL has one finding about the TTL, which
 // says where it runs.

@@ -44,7 +44,7 @@ func reportSkew(v *view.View, s view.Submission, mirror *inspect.Job) {
 		if w.Name == prebuilt.Name || w.Labels[delegation.MultiKueueOriginLabel] != "" {
 			continue
 		}
-		v.Report(view.Sighting{
+		sighting := view.Sighting{
 			Object: view.Of(j), Since: v.On(j.Context, mirror.Context, w.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
 			Cause:   "skew " + mirror.Context,
 			Message: fmt.Sprintf("Kueue on %s does not find the Workload of its mirror, and created a second one", mirror.Context),
@@ -54,8 +54,33 @@ func reportSkew(v *view.View, s view.Submission, mirror *inspect.Job) {
 				fmt.Sprintf("%s: Workload %s/%s, created %s, also belongs to the mirror", mirror.Context, w.Namespace, w.Name, quote.Time(w.CreationTimestamp)),
 			},
 			Remedy: command.Say("upgrade Kueue on %s to the version on %s, and then %s", mirror.Context, j.Context, advice.CreateAgain(j)),
-		})
+		}
+		if view.IsLiveJob(mirror) {
+			letFinish(&sighting, mirror, j)
+		} else {
+			addOwnWait(&sighting, mirror, w)
+		}
+		v.Report(sighting)
 		return
+	}
+}
+
+// letFinish makes the sighting of a mirror with two Workloads one of a mirror that runs: MultiKueue copies
+// the status of the mirror, whichever Workload it runs under.
+func letFinish(s *view.Sighting, mirror, origin *inspect.Job) {
+	s.Severity = inspect.Warning
+	s.Cause += " runs"
+	s.Message += ": the quota is held twice"
+	s.Remedy = command.Say("let it finish: it runs, and only holds its quota twice; before you submit more, upgrade Kueue on %s to the version on %s", mirror.Context, origin.Context)
+}
+
+// addOwnWait adds to the sighting of a mirror with two Workloads why the one that Kueue on the worker created
+// does not resume it. Kueue works there, so JM129 would name the wrong cause.
+func addOwnWait(s *view.Sighting, mirror *inspect.Job, own *kueue.Workload) {
+	s.Covers = []string{"JM129"}
+	if wait := own.Waiting(); !own.Is(kueue.Admitted) && wait.Text() != "" {
+		s.Cause += "/" + mirror.UID
+		s.Message += fmt.Sprintf("; Workload %s waits: %s", own.Name, wait.Text())
 	}
 }
 
