@@ -3,6 +3,7 @@ package cmd
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,6 +44,20 @@ func TestNoOrphansWithoutManager(t *testing.T) {
 	out, _, code = run(t, "trace", "-A", "--orphans", "--from", filepath.Join(recordings, "origin-deleted-controller-down"))
 	assert.Equal(t, code, util.ExitOK)
 	assert.Assert(t, strings.Contains(out, "train"), out)
+}
+
+// TestUnprovenOrigin: check, too, says that the origin of a mirror is unknown, if its manager may not have created it.
+func TestUnprovenOrigin(t *testing.T) {
+	dir := copyWith(t, "origin-deleted-controller-down", "kwok-mgr.yaml", func(text string) string {
+		items := slices.DeleteFunc(strings.SplitAfter(text, "\n- "), func(item string) bool { return strings.Contains(item, "kind: MultiKueueCluster\n") })
+		return strings.Join(items, "")
+	})
+	const unknown = "not checked: origin of 1 mirror (Job) (the managers that were read may not have created it)\n"
+	for _, args := range [][]string{{"trace", "-A", "--orphans"}, {"check", "-A", "--grace", "0s"}, {"check", "train", "-n", "default", "--grace", "0s"}} {
+		out, errOut, code := run(t, append(args, "--from", dir)...)
+		assert.Equal(t, code, util.ExitPartial, "%v: %s", args, out+errOut)
+		assert.Assert(t, strings.Contains(out+errOut, unknown), "%v: %s", args, out+errOut)
+	}
 }
 
 // unidentifiedMarks returns a copy of a recording with the mark of a user who may not read

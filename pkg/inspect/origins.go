@@ -106,10 +106,10 @@ func (v *Inventory) UnknownOrigins(isWanted func(*Job) bool) []Unchecked {
 	return v.uncheckedOrigins("no manager was read", func(j *Job) bool { return isWanted(j) && !v.KnowsManagerOf(j) })
 }
 
-// UnprovenOrigins returns the origins of mirrors that none of the managers that were read has
+// UnprovenOrigins returns the origins of wanted mirrors that none of the managers that were read has
 // certainly created, and those in namespaces that were not read.
-func (v *Inventory) UnprovenOrigins() []Unchecked {
-	isUnproven := func(j *Job) bool { return v.KnowsManagerOf(j) && !v.LacksOrigin(j) }
+func (v *Inventory) UnprovenOrigins(isWanted func(*Job) bool) []Unchecked {
+	isUnproven := func(j *Job) bool { return isWanted(j) && v.KnowsManagerOf(j) && !v.LacksOrigin(j) }
 	return append(
 		v.uncheckedOrigins("the managers that were read may not have created it", func(j *Job) bool { return j.OriginUID() == "" && isUnproven(j) }),
 		v.uncheckedOrigins("their namespaces were not read", func(j *Job) bool { return j.OriginUID() != "" && isUnproven(j) })...)

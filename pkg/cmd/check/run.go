@@ -71,7 +71,9 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	o.advise(ctx, f, inventory, list, judgment, wanted, &tracer)
 	o.complete(ctx, f, list, &tracer)
 	list.Summary = o.summary(inventory, list, judgment, wanted)
-	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) })...)
+	isWanted := func(j *inspect.Job) bool { return wanted.has(inspect.OrphanPair(j)) }
+	list.Unchecked = append(judgment.Unchecked(), inventory.UnknownOrigins(isWanted)...)
+	list.Unchecked = append(list.Unchecked, inventory.UnprovenOrigins(isWanted)...)
 	list.Unchecked = append(list.Unchecked, unreadWorkers(inventory, wanted)...)
 	if o.notifier != nil {
 		o.notifier.update(list)

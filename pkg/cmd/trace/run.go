@@ -103,7 +103,7 @@ func (o *traceOptions) readPairs(ctx context.Context, f *fleet.Fleet, addresses 
 	list := chain.Traces(inventory)
 	if o.orphans {
 		chain.KeepOrphans(inventory, list)
-		list.Unchecked = append(list.Unchecked, inventory.UnprovenOrigins()...)
+		list.Unchecked = append(list.Unchecked, inventory.UnprovenOrigins(func(*inspect.Job) bool { return true })...)
 		isUnproven := func(t inspect.Trace) bool { return !inventory.IsOrphan(&t.Mirrors[0].Job) }
 		if unseen := inventory.UnreadContexts(); len(unseen) > 0 && slices.ContainsFunc(list.Items, isUnproven) {
 			util.Report(o.ErrOut, "note: the origins may be in unread contexts: %s", strings.Join(unseen, ", "))
