@@ -192,8 +192,11 @@ func (q *Question) explain(a *Answer) {
 		switch {
 		case isOther, !q.isAboutPair(f), q.isRefuted(f, a):
 		case q.addAside(a, f):
-		case IsAboutQuota(f.Code) && !a.isAboutSetup() || a.State == inspect.StateOrphan && IsOrphan(f.Code):
+		case IsAboutQuota(f.Code) && !a.isAboutSetup():
 			a.addFrom(f)
+		case a.State == inspect.StateOrphan && IsOrphan(f.Code):
+			a.addFrom(f)
+			q.addWhyKept(a, f)
 		case q.explains(f, a) && (f.Severity != inspect.Warning || !q.mayRunElsewhere(a)):
 			f = q.closest(findings[i:], a)
 			a.take(f, q.reasonOf(f), q.clusterNames()...)

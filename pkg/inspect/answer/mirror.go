@@ -60,6 +60,15 @@ func (q *Question) withoutOrigin() Answer {
 	return a
 }
 
+// addWhyKept adds to the answer for an orphan why its manager does not delete it, if a finding knows.
+func (q *Question) addWhyKept(a *Answer, f *inspect.Finding) {
+	for _, j := range q.Pair.Jobs() {
+		if clause := f.Clauses[inspect.RefOf(j)]; clause != "" && q.isOfPairItself(f) {
+			a.Message = sentence(clause, namesIn(f)...)
+		}
+	}
+}
+
 // OfMirror returns the state of a mirror according to its own status, and its result in a sentence; ""
 // before its end. The state of a mirror without an origin is Orphan, which says nothing about that.
 func OfMirror(j *inspect.Job) (inspect.JobState, string) {

@@ -12,6 +12,18 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
+// TestUnreachedOrphan checks that the first fix of an orphan on a worker that its manager does not reach is the
+// connection, and that no fix waits for a garbage collection that cannot work.
+func TestUnreachedOrphan(t *testing.T) {
+	rule, _ := rules.ByCode("JM053")
+	lost := patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: {conditions: [
+		{type: Active, status: "False", reason: ClientConnectionFailed, message: connection refused, lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`)
+	f := judge(t, testCase{base: "origin-deleted-controller-down", edits: []edit{lost}}.make(t), []rules.Rule{rule}, 0)[0]
+	assert.Assert(t, strings.HasSuffix(f.Message, "its origin on kwok-mgr is gone, and Kueue there cannot delete it: MultiKueueCluster worker2 is not connected (connection refused)"), f.Message)
+	assert.Equal(t, f.Fixes[0].Text, "restore the connection from kwok-mgr to worker2 (JM004), and Kueue deletes it")
+	assert.Assert(t, !strings.Contains(f.Remedy, "wait one minute"), f.Remedy)
+}
+
 // TestTwoWorkloadsOfMirror checks that no fix ends a mirror that runs, although Kueue created a second Workload for it,
 // and that a suspended one names what its own Workload waits for.
 func TestTwoWorkloadsOfMirror(t *testing.T) {

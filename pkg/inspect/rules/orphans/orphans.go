@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -60,6 +62,10 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Message:  fmt.Sprintf("its Workload on %s is gone, but the copy on %s still waits or holds quota", d.Context, s.worker.Context),
 		Remedy:   command.Say("wait one minute, then %s", d.deletion(&s, " if it still exists")),
 	}
+	if cluster, active := d.lostConnection(v, s.worker.Context); active != nil {
+		s.describeLost(v, d, cluster, active, &sighting)
+		return sighting
+	}
 	if last := v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: d.Context}); v.Now().Sub(last) < gcInterval {
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue works: its last action was at %s", d.Context, quote.Time(last)))
 		if v.Age(s.worker.Context, s.since()) < gcInterval {
@@ -70,12 +76,46 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		sighting.Remedy = command.Say("check that Kueue runs on %s (it deletes orphans every minute): %s; or %s", d.Context, kueue.ShowPods(d.Context), sighting.Remedy)
 	}
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: Kueue deletes orphans every minute, unless gcInterval is 0s", d.Context))
+	s.describeJob(d, &sighting)
+	return sighting
+}
+
+// describeJob adds the mirror to the sighting of a stray, if there is one.
+func (s *stray) describeJob(d *dispatcher, sighting *view.Sighting) {
 	if s.job == nil {
-		return sighting
+		return
 	}
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: there is no %s of MultiKueue", d.Context, view.Of(s.job).String()), quote.State(s.job))
 	sighting.Jobs, sighting.Message = []*inspect.Job{s.job}, fmt.Sprintf("%s: its origin on %s is gone", s.title(), d.Context)
-	return sighting
+}
+
+// lostConnection returns a MultiKueueCluster that reaches a context, and its condition Active, if the management
+// cluster has lost the connection. The condition is nil if any MultiKueueCluster still reaches the context, or if
+// none is known to.
+func (d *dispatcher) lostConnection(v *view.View, context string) (cluster string, lost *metav1.Condition) {
+	for _, name := range d.at(context) {
+		active := v.Connection(d.Facts, name)
+		if !view.IsFalse(active) {
+			return "", nil
+		}
+		cluster, lost = name, active
+	}
+	return cluster, lost
+}
+
+// describeLost makes the sighting of a stray one that Kueue cannot delete: its garbage collection needs the
+// connection to the worker (kueue: pkg/controller/admissionchecks/multikueue/multikueuecluster.go, runGC).
+func (s *stray) describeLost(v *view.View, d *dispatcher, cluster string, active *metav1.Condition, sighting *view.Sighting) {
+	s.describeJob(d, sighting)
+	why := fmt.Sprintf("cannot delete it: MultiKueueCluster %s is not connected (%s)", cluster, kueue.Fault(active))
+	sighting.Message += ", and Kueue there " + why
+	if s.job != nil {
+		sighting.Clause = fmt.Sprintf("its origin is gone, and Kueue on %s %s", d.Context, why)
+	}
+	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is False since %s, %s: %s",
+		d.Context, cluster, quote.Time(active.LastTransitionTime), active.Reason, active.Message))
+	sighting.Remedy = command.Say("restore the connection from %s to %s (%s), and Kueue deletes it: %s; or %s",
+		d.Context, cluster, view.ClusterFault(active), kueue.Kubectl(d.Context, "describe", "MultiKueueCluster", "", cluster), d.deletion(s, ""))
 }
 
 // title names an orphan with its state.
