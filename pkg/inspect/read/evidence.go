@@ -3,12 +3,14 @@ package read
 import (
 	"context"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // jobsWithEvidence returns the Jobs whose Pods and warnings should be read, by UID: those that are
@@ -28,6 +31,41 @@ func jobsWithEvidence(f *inspect.Facts, all bool) map[string]*inspect.Job {
 		}
 	}
 	return jobs
+}
+
+// readEvidence reads what rules need to know about the Jobs in the facts. known are the earlier
+// lists, nil if there are none. withPods is Want.Pods.
+func (r *factReader) readEvidence(ctx context.Context, namespace string, known *inspect.Capacity, withPods bool) {
+	facts := r.facts
+	r.readVersion(ctx)
+	r.readNamespaces(ctx, namespace)
+	if r.isWhole {
+		r.readUnselected(ctx, namespace)
+	} else {
+		jobs := jobsWithEvidence(facts, withPods)
+		r.readPodsOf(ctx, namespace, jobs)
+		r.readWarnings(ctx, namespace, jobs)
+	}
+	if jobs := inspect.DispatchedJobs(facts.Jobs); len(jobs) > 0 {
+		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
+	}
+	if !r.hasKueue() || r.isWhole {
+		// A whole reading gets them with the capacity.
+		return
+	}
+	k := facts.Kueue
+	if all, ok := known.WorkloadsOf(namespace); ok {
+		k.Workloads = all
+	} else {
+		r.readAllWorkloads(ctx, namespace)
+	}
+	r.read(inspect.PartQueues, func() error {
+		var locals []*kueue.LocalQueue
+		err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) { locals = append(locals, q) })
+		r.store(func() { k.LocalQueues, k.ListsLocalQueues = append(k.LocalQueues, locals...), err == nil })
+		return err
+	})
+	readList(ctx, r, inspect.PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
 }
 
 func (r *factReader) readVersion(ctx context.Context) {
@@ -72,6 +110,9 @@ func (r *factReader) readNamespaces(ctx context.Context, namespace string) {
 func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
 	type labelled struct{ namespace, label, value string }
 	ofKinds, wanted := sets.New[string](), sets.New[labelled]()
+	if r.mayHaveLeftPods() {
+		ofKinds.Insert(delegation.Job().PodLabel)
+	}
 	for _, j := range jobs {
 		if label := j.Row().PodLabel; label != "" && j.PodLabelValue() != "" {
 			ofKinds.Insert(label)
@@ -89,6 +130,27 @@ func (r *factReader) readPodsOf(ctx context.Context, namespace string, jobs map[
 			})
 		})
 	}
+}
+
+// hasOthers reports whether a fleet has several clusters, so that Jobs of one may have run on another.
+func hasOthers(f *fleet.Fleet) bool { return len(f.Contexts()) > 1 }
+
+// mayHaveLeftPods reports whether mirrors of Jobs of another cluster may have run here, and left Pods
+// when they were deleted. None of them may exist by now.
+func (r *factReader) mayHaveLeftPods() bool {
+	return r.hasOthers && r.hasKueue() && slices.ContainsFunc(r.facts.Kinds, func(k delegation.Kind) bool { return k.IsJob() })
+}
+
+// readLeftPods reads the Pods that deleted Jobs of a name left.
+func (r *factReader) readLeftPods(ctx context.Context, namespace, job string) {
+	r.read(inspect.PartPods, func() error {
+		ofJob := metav1.ListOptions{LabelSelector: labels.Set{delegation.Job().PodLabel: job}.String()}
+		return listObjects(ctx, r.cluster, corev1.SchemeGroupVersion.WithResource("pods"), namespace, ofJob, func(o *podObject) {
+			if p := o.pod; p.LeftBy != "" {
+				r.store(func() { r.facts.AddPod(&p) })
+			}
+		})
+	})
 }
 
 // keepPodWarnings adds to the facts the warnings about Pods that have not started. The Pods and the
@@ -121,6 +183,9 @@ func (r *factReader) readLeases(ctx context.Context, namespace, selector string)
 // readWarnings reads the warnings about these Jobs and about Pods, and the preemption events of
 // Workloads.
 func (r *factReader) readWarnings(ctx context.Context, namespace string, jobs map[string]*inspect.Job) {
+	if len(jobs) == 0 {
+		return
+	}
 	r.read(inspect.PartEvents, func() error {
 		events := corev1.SchemeGroupVersion.WithResource("events")
 		warnings := metav1.ListOptions{FieldSelector: "type=" + corev1.EventTypeWarning}

@@ -33,6 +33,8 @@ type factReader struct {
 	known *inspect.KueueFacts
 	// isWhole is whether everything is read, and not only objects related to certain Jobs.
 	isWhole bool
+	// hasOthers is whether the fleet has several clusters.
+	hasOthers bool
 	// podWarnings are the warnings about the start of Pods, by UID. Only the request for warnings
 	// accesses them until all requests have ended.
 	podWarnings map[string]*inspect.Event

@@ -34,7 +34,7 @@ type Wanted struct {
 // events, Lease and Kueue objects. If one waits, it also starts to list the Jobs around it, unless
 // ahead is nil.
 func readNamed(ctx context.Context, f *fleet.Fleet, w Wanted, ahead *Ahead) []*inspect.Facts {
-	r := &namedReader{wanted: w, query: w.query().across(ctx, f), facts: map[string]*inspect.Facts{}}
+	r := &namedReader{wanted: w, query: w.query().across(ctx, f), facts: map[string]*inspect.Facts{}, hasOthers: hasOthers(f)}
 	clusters := askAll(ctx, f, r.find)
 	for _, facts := range clusters {
 		r.facts[facts.Context] = facts
@@ -115,6 +115,8 @@ type namedReader struct {
 	queues    []string
 	// waits is whether an origin has no Pods, so that free quota matters.
 	waits bool
+	// hasOthers is whether the fleet has several clusters.
+	hasOthers bool
 	// isOurs is whether a Job waits for the command dispatch, which could use any cluster.
 	isOurs bool
 }
@@ -289,6 +291,8 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 	for _, namespace := range r.spaces {
 		reader.readEvents(ctx, namespace, names...)
 	}
+	reader.hasOthers = r.hasOthers
+	r.readLeftPods(ctx, reader)
 	for _, j := range facts.Jobs {
 		reader.readPods(ctx, j)
 		if j.IsDispatched() {
@@ -318,6 +322,18 @@ func (r *namedReader) follow(ctx context.Context, c *fleet.Cluster, facts *inspe
 	}
 	reader.wg.Wait()
 	return context.Cause(ctx)
+}
+
+// readLeftPods reads the Pods that deleted mirrors left, where no Job of that name has its Pods read.
+func (r *namedReader) readLeftPods(ctx context.Context, reader *factReader) {
+	for _, namespace := range r.spaces {
+		hasPodsRead := func(j *inspect.Job) bool {
+			return j.Namespace == namespace && j.Name == r.wanted.Name && j.Row().IsJob()
+		}
+		if reader.mayHaveLeftPods() && !slices.ContainsFunc(reader.facts.Jobs, hasPodsRead) {
+			reader.readLeftPods(ctx, namespace, r.wanted.Name)
+		}
+	}
 }
 
 // readKueue reads the Kueue objects of the Jobs and, if one waits, the free quota.

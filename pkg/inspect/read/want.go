@@ -9,11 +9,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/fleet/kubecontext"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // Want says what to read from the clusters of a fleet. Nothing else is requested.
@@ -62,12 +60,16 @@ type Want struct {
 	Addresses []kubecontext.Address
 	// Now is the clock.
 	Now func() time.Time
+
+	// hasOthers is whether the fleet has several clusters.
+	hasOthers bool
 }
 
 // Read reads all clusters of a fleet in parallel. A part that could not be read is a gap in the
 // inventory. For a cluster of which nothing could be read, Facts.Err has the reason.
 func Read(ctx context.Context, f *fleet.Fleet, w Want) *inspect.Inventory {
 	var clusters []*inspect.Facts
+	w.hasOthers = hasOthers(f)
 	if w.Named != nil {
 		clusters = readNamed(ctx, f, *w.Named, w.Ahead)
 	} else {
@@ -179,7 +181,7 @@ func (w *Want) isWhole() bool { return w.Jobs != nil && w.Jobs.isWhole }
 // readKueue reads the requested Kueue objects, and the related evidence.
 func (w *Want) readKueue(ctx context.Context, c *fleet.Cluster, facts *inspect.Facts) {
 	r := openKueue(ctx, c, facts)
-	r.isWhole = w.isWhole()
+	r.isWhole, r.hasOthers = w.isWhole(), w.hasOthers
 	if w.Known != nil {
 		if before := w.Known.Facts(c.Context); before != nil {
 			r.known = before.Kueue
@@ -316,40 +318,6 @@ func (w Wanted) Around() *Query {
 func (w Wanted) around(q Query) *Query {
 	q.AllNamespaces = w.Namespace == ""
 	return &q
-}
-
-// readEvidence reads what rules need to know about the Jobs in the facts. known are the earlier
-// lists, nil if there are none. withPods is Want.Pods.
-func (r *factReader) readEvidence(ctx context.Context, namespace string, known *inspect.Capacity, withPods bool) {
-	facts := r.facts
-	r.readVersion(ctx)
-	r.readNamespaces(ctx, namespace)
-	if jobs := jobsWithEvidence(facts, withPods); r.isWhole {
-		r.readUnselected(ctx, namespace)
-	} else if len(jobs) > 0 {
-		r.readPodsOf(ctx, namespace, jobs)
-		r.readWarnings(ctx, namespace, jobs)
-	}
-	if jobs := inspect.DispatchedJobs(facts.Jobs); len(jobs) > 0 {
-		r.readLeases(ctx, commonNamespace(jobs), delegation.OriginUIDLabel)
-	}
-	if !r.hasKueue() || r.isWhole {
-		// A whole reading gets them with the capacity.
-		return
-	}
-	k := facts.Kueue
-	if all, ok := known.WorkloadsOf(namespace); ok {
-		k.Workloads = all
-	} else {
-		r.readAllWorkloads(ctx, namespace)
-	}
-	r.read(inspect.PartQueues, func() error {
-		var locals []*kueue.LocalQueue
-		err := listObjects(ctx, r.cluster, r.resource("localqueues"), namespace, metav1.ListOptions{}, func(q *kueue.LocalQueue) { locals = append(locals, q) })
-		r.store(func() { k.LocalQueues, k.ListsLocalQueues = append(k.LocalQueues, locals...), err == nil })
-		return err
-	})
-	readList(ctx, r, inspect.PartQueues, r.resource("clusterqueues"), "", &k.ClusterQueues)
 }
 
 // factsOf returns empty facts of a reachable cluster.

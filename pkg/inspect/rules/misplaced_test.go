@@ -12,6 +12,19 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 )
 
+// TestLeftPodsOfEmptyCluster checks that trace and check see the Pods that a deleted mirror left on a cluster
+// without any delegated Job.
+func TestLeftPodsOfEmptyCluster(t *testing.T) {
+	rule, _ := rules.ByCode("JM061")
+	left := podsLeftCases()[0]
+	left.edits = append(left.edits, remove("kwok-w1", "Job/train"), remove("kwok-w1", "Workload/job-train-1c348"))
+	o := open(t, left.bundle(t))
+	agrees(t, o)
+	findings := judge(t, o.traced(t, "", "train"), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(findings), 1)
+	assert.Equal(t, findings[0].Context, "kwok-w1")
+}
+
 // TestUnreachedOrphan checks that the first fix of an orphan on a worker that its manager does not reach is the
 // connection, and that no fix waits for a garbage collection that cannot work.
 func TestUnreachedOrphan(t *testing.T) {

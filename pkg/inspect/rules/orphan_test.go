@@ -265,6 +265,7 @@ func podsLeftCases() []testCase {
 		{name: "their Job is there", code: "JM061", base: "running", edits: pod("train", mirror, "Running", "")},
 		{name: "they are about to be deleted with their Job", code: "JM061", base: "running", edits: pod("train", otherUID, "Running",
 			`, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: train, uid: `+otherUID+`, controller: true}]`)},
+		{name: "no Job is left on the cluster", code: "JM061", base: "running", fires: true, edits: append(pod("train", otherUID, "Running", ""), remove("kwok-w1", "Job/train"))},
 		{name: "of no origin's name", code: "JM061", base: "running", edits: pod("other", otherUID, "Running", "")},
 		{name: "the origin is gone too", code: "JM061", base: "running", edits: append(pod("train", otherUID, "Running", ""), remove("kwok-mgr", "Job/train"))},
 		{name: "none are left", code: "JM061", base: "running"},
