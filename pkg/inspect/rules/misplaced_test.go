@@ -37,6 +37,25 @@ func TestUnreachedOrphan(t *testing.T) {
 	assert.Assert(t, !strings.Contains(f.Remedy, "wait one minute"), f.Remedy)
 }
 
+// TestOnlyRunCoversWait checks that no finding about a Job that waits recommends to create it again, while a mirror on a
+// cluster that was removed from the MultiKueueConfig may be its only run.
+func TestOnlyRunCoversWait(t *testing.T) {
+	const own, tooMuch = "job-train-267ae", "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)"
+	waits := []edit{
+		remove("kwok-w2", "Job/train"),
+		patch("kwok-mgr", "Job/train", `{spec: {suspend: true}, status: {active: 0, ready: 0, startTime: null}}`),
+		patch("kwok-mgr", "Workload/"+own, `{status: {clusterName: null, nominatedClusterNames: [worker2], `+withConditions(gotQuota)+`,
+			admissionChecks: [{name: multikueue, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:49:00Z"}]}}`),
+		patch("kwok-w2", "Workload/"+own, `{metadata: {ownerReferences: null}, status: {admission: null, `+withConditions(condition("QuotaReserved", "False", "ExceedsMaxQuota", tooMuch))+`}}`),
+	}
+	codes := func(more ...edit) string {
+		c := testCase{base: "cluster-removed-from-config", edits: append(waits, more...), later: time.Hour}
+		return strings.Join(codesOf(judge(t, c.make(t), rules.All(), 0)), " ")
+	}
+	assert.Equal(t, codes(remove("kwok-w1", "Job/train"), remove("kwok-w1", "Workload/"+own)), "JM029")
+	assert.Equal(t, codes(), "JM055")
+}
+
 // TestTwoWorkloadsOfMirror checks that no fix ends a mirror that runs, although Kueue created a second Workload for it,
 // and that a suspended one names what its own Workload waits for.
 func TestTwoWorkloadsOfMirror(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// misplacedMirror is a mirror that runs on another cluster than its management
-// cluster has chosen.
+// misplacedMirror is a mirror on another cluster than its management cluster has
+// chosen.
 type misplacedMirror struct {
 	createdMirror
 	manager *dispatcher
@@ -32,12 +32,12 @@ type misplacedMirror struct {
 	isSeen, isAlone bool
 }
 
-// misplacedMirrors returns the mirrors that run on another cluster than their
-// management cluster has given them to.
-func (e *multiKueue) misplacedMirrors() []misplacedMirror {
+// misplacedMirrors returns the mirrors on another cluster than their management
+// cluster has given them to, of those in a state.
+func (e *multiKueue) misplacedMirrors(isIn func(*inspect.Job) bool) []misplacedMirror {
 	var found []misplacedMirror
 	for d, x := range e.mirrors() {
-		if x.Origin.DeletedAt != nil || !view.IsLiveJob(x.mirror) {
+		if x.Origin.DeletedAt != nil || !isIn(x.mirror) {
 			continue
 		}
 		w, _ := e.Workload(d.Facts, x.mirror.Namespace, x.mirror.Prebuilt())
@@ -189,7 +189,7 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
 			var duplicates []duplicate
-			for _, x := range e.misplacedMirrors() {
+			for _, x := range e.misplacedMirrors(view.IsLiveJob) {
 				is, config, known := e.isConfigured(x)
 				if is || !known || len(x.here) == 0 || slices.Contains(x.here, x.chosen) {
 					continue
@@ -201,6 +201,7 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
+					s.Covers = aboutWaiting()
 					s.Remedy = command.Say("let it finish on %s: it may be the only run; delete it there only when another cluster runs it; or if %s should stay a worker, add it to spec.clusters again: %s",
 						x.mirror.Context, x.here[0], advice.KubectlObject(view.OfKueue(x.manager.Facts, "MultiKueueConfig", "", config), "edit"))
 					v.Report(s)
@@ -212,6 +213,11 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 		},
 	}
 }
+
+// aboutWaiting returns codes about a Job that waits for a cluster. Their fixes create the Job again, which ends
+// the run that a misplaced mirror has: Kueue deletes a mirror without an origin on every cluster that it reaches
+// (kueue: pkg/controller/admissionchecks/multikueue/multikueuecluster.go, runGC).
+func aboutWaiting() []string { return []string{"JM019", "JM029", "JM032"} }
 
 // mayBeOnlyRun reports whether no other run of the Job was seen.
 func (x *misplacedMirror) mayBeOnlyRun() bool { return x.chosen == "" || !x.isSeen || x.isAlone }
@@ -226,7 +232,7 @@ func mirrorOnReturnedWorker() view.Rule {
 		Detect: func(v *view.View) {
 			e := newMultiKueue(v)
 			var duplicates []duplicate
-			for _, x := range e.misplacedMirrors() {
+			for _, x := range e.misplacedMirrors(view.IsLiveJob) {
 				is, _, known := e.isConfigured(x)
 				if !is || !known || x.chosen == "" || slices.Contains(x.here, x.chosen) || !x.isSeen {
 					// Never advise to delete what may be the only run.
