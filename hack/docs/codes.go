@@ -25,7 +25,7 @@ for quota. ` + "`check -o wide`" + ` shows it.
 | codes | about |
 |---|---|
 | JM001 to JM063 | Jobs of MultiKueue |
-| JM101 to JM140 | Jobs of every owner, controllers, and further problems of MultiKueue |
+| JM101 to JM141 | Jobs of every owner, controllers, and further problems of MultiKueue |
 | JM201 to JM206 | Jobs of ` + "`dispatch`" + ` |
 | JM301 to JM307 | single kinds |
 | JM401 to JM419 | how MultiKueue is set up; only ` + "`doctor`" + ` reports them |

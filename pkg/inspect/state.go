@@ -88,12 +88,12 @@ func (t *Trace) Phrase() string {
 }
 
 // places returns the contexts of the mirrors that the state is about. Of several mirrors, a suspended
-// one without Pods does not run.
+// one without Pods and a finished one do not run.
 func (t *Trace) places() (contexts []string) {
 	isRunning := t.State == StateRunning || t.State == StateStarting || t.State == StateFailing || t.State == StateDuplicate
 	for i := range t.Mirrors {
 		m := &t.Mirrors[i]
-		isIdle := isRunning && len(t.Mirrors) > 1 && m.Suspended && m.Active == 0
+		isIdle := isRunning && len(t.Mirrors) > 1 && (m.Suspended && m.Active == 0 || m.Status.IsFinished())
 		if (m.Current || t.Origin == nil) && !isIdle {
 			contexts = append(contexts, m.Context)
 		}

@@ -145,6 +145,16 @@ func twiceCases() []testCase {
 		{name: "finished there", code: "JM055", base: base, edits: []edit{finished}},
 		{name: "suspended on the worker", code: "JM055", base: base, edits: []edit{heldBack}},
 
+		{name: "completed on a removed cluster", code: "JM141", base: base, fires: true, edits: []edit{finished}},
+		{name: "completed on a lost worker that is back", code: "JM141", base: base, fires: true, edits: []edit{inConfig, finished}},
+		{name: "its end is about to be copied", code: "JM141", base: base, edits: []edit{
+			inConfig, finished, patch("kwok-mgr", "Job/train", `{status: {startTime: "2026-11-20T23:48:50Z"}}`),
+		}},
+		{name: "runs on both", code: "JM141", base: base},
+		{name: "completed where it was", code: "JM141", base: base, edits: []edit{
+			finished, patch("kwok-mgr", "Workload/job-train-267ae", `{status: {clusterName: worker1}}`),
+		}},
+
 		{name: "the lost worker is back", code: "JM056", base: base, fires: true, edits: []edit{inConfig}},
 		{name: "MultiKueue uses it again", code: "JM056", base: base, fires: true, edits: []edit{
 			inConfig, remove("kwok-w2", "Job/train"), remove("kwok-w2", "Workload/job-train-267ae"),

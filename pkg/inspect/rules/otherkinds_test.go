@@ -113,6 +113,7 @@ func casesOfJobs() map[string]string {
 		"JM140 quota of a finished Job":                  "Kueue may count other ends than these signs",
 		"JM140 quota of a Job whose end was copied late": "Kueue may count other ends than these signs",
 		"JM056 MultiKueue uses it again":                 "the start time of other kinds may change",
+		"JM141 completed on a lost worker that is back":  "the start time of other kinds may change",
 	}
 }
 

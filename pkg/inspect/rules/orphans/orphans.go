@@ -18,11 +18,11 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// Rules returns JM053 to JM063.
+// Rules returns JM053 to JM063, and JM141.
 func Rules() []view.Rule {
 	return []view.Rule{
 		originGone(), mirrorOnUnknownCluster(), mirrorOnUnconfiguredCluster(), mirrorOnReturnedWorker(), withoutWorkload(), rejectedLeftovers(), renamedOrigin(),
-		sharedOrigin(), podsLeft(), keptByWorkload(), olderIncarnation(),
+		sharedOrigin(), podsLeft(), keptByWorkload(), olderIncarnation(), completedElsewhere(),
 	}
 }
 
