@@ -140,7 +140,7 @@ func reportSharedOrigin(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", a.Manager.Context, one, a.Cluster.Name, a.Worker.Context),
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", b.Manager.Context, other, b.Cluster.Name, b.Worker.Context),
 		},
-		Remedy: command.Say("set another multiKueue.origin on %s: %s", b.Manager.Context, there.Reconfigure(b.Manager.Context)),
+		Remedy: afterJobs(b, command.Say("set another multiKueue.origin on %s: %s", b.Manager.Context, there.Reconfigure(b.Manager.Context))),
 	})
 }
 
@@ -154,9 +154,15 @@ func reportSharedWorker(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", a.Manager.Context, a.Cluster.Name, a.Worker.Context),
 			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", b.Manager.Context, b.Cluster.Name, b.Worker.Context),
 		},
-		Remedy: command.Say("unless it has one, give %s a multiKueue.origin of its own: %s",
-			b.Manager.Context, b.Manager.KueueHome().Reconfigure(b.Manager.Context)),
+		Remedy: afterJobs(b, command.Say("unless it has one, give %s a multiKueue.origin of its own: %s",
+			b.Manager.Context, b.Manager.KueueHome().Reconfigure(b.Manager.Context))),
 	})
+}
+
+// afterJobs returns how to change the origin of a manager once its Jobs on a worker have ended: mirrors with the old value
+// are left behind (JM060), and block the names of new ones (JM059).
+func afterJobs(l view.Link, change command.Prose) command.Prose {
+	return command.Say("wait until no Job of %s runs on %s (its mirrors keep the old value), then %s", l.Manager.Context, l.Worker.Context, change)
 }
 
 func kueueDown() view.Rule {
