@@ -272,6 +272,20 @@ func writerCases() []testCase {
 	}
 }
 
+// TestSecondWriterByVersion checks that no fix sets a feature gate that is locked: a component that sets it may not start.
+func TestSecondWriterByVersion(t *testing.T) {
+	for version, fix := range map[string]string{
+		"v1.34.2": "enable the feature gate JobManagedBy in kube-controller-manager of kwok-mgr; then ",
+		"v1.35.0": "find out which controller of kwok-mgr does that: it may be a kube-controller-manager older than 1.32, or one older than 1.35 with the feature gate JobManagedBy off; then ",
+		"":        "before Kubernetes 1.35, enable the feature gate JobManagedBy in kube-controller-manager of kwok-mgr; then ",
+	} {
+		v := writerCases()[0].make(t)
+		v.Facts("kwok-mgr").Version = version
+		f := findingOf(t, judge(t, v, rules.All(), 0), "JM109")
+		assert.Assert(t, strings.HasPrefix(f.Remedy, fix), "%s: %s", version, f.Remedy)
+	}
+}
+
 // TestCounterWouldDecrease checks that a status with a smaller counter is reported as one that can
 // never be copied, and not as one to wait for.
 func TestCounterWouldDecrease(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/version"
+
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -169,6 +171,20 @@ func reportTwoWriters(v *view.View, j *inspect.Job) {
 	v.Report(view.Sighting{
 		Object: view.Of(j), Since: since, Jobs: []*inspect.Job{j}, Evidence: evidence,
 		Message: fmt.Sprintf("it is managed by %s, but the built-in controller of %s also runs it", j.ManagedBy, j.Context),
-		Remedy:  command.Say("enable the feature gate JobManagedBy in kube-controller-manager of %s; then %s", j.Context, advice.CreateAgain(j)),
+		Remedy:  command.Say("%s; then %s", stopSecondWriter(f), advice.CreateAgain(j)),
 	})
+}
+
+// stopSecondWriter returns how to keep the built-in controller from the delegated Jobs of a cluster. The feature gate
+// JobManagedBy is locked on from Kubernetes 1.35, and to be removed in 1.38: a component that sets it may not start then
+// (kubernetes: pkg/features/kube_features.go). Only this remedy depends on the version, so it notes no parts.
+func stopSecondWriter(f *inspect.Facts) command.Prose {
+	server, err := version.ParseGeneric(f.Version)
+	switch {
+	case err != nil:
+		return command.Say("before Kubernetes 1.35, enable the feature gate JobManagedBy in kube-controller-manager of %s", f.Context)
+	case server.LessThan(version.MustParseGeneric("1.35.0")):
+		return command.Say("enable the feature gate JobManagedBy in kube-controller-manager of %s", f.Context)
+	}
+	return command.Say("find out which controller of %s does that: it may be a kube-controller-manager older than 1.32, or one older than 1.35 with the feature gate JobManagedBy off", f.Context)
 }
