@@ -301,6 +301,12 @@ func TestWaitingFindings(t *testing.T) {
 			object: "kwok-w1 Namespace only-mgr", message: "Namespace only-mgr does not exist on kwok-w1 and kwok-w2",
 			remedy: createdIn("kwok-w1") + ", and " + createdIn("kwok-w2"),
 		},
+		"a namespace that one worker lacks, and the other is too small": {
+			testCase: testCase{code: "JM024", base: recordedKueueDown, edits: append(slices.Clip(moved), add("kwok-w2", onlyMgr), tooLargeCopy())},
+			severity: inspect.Error, findings: 1,
+			object: "kwok-w1 Namespace only-mgr", message: "Namespace only-mgr does not exist on kwok-w1, and no other worker can admit the Job",
+			remedy: createdIn("kwok-w1"),
+		},
 		"a namespace that was just created": {
 			testCase: testCase{code: "JM025", base: recordedKueueDown, edits: append(slices.Clip(both),
 				patch("kwok-w1", "Namespace/only-mgr", `{metadata: {creationTimestamp: "2026-11-20T23:59:00Z"}}`),

@@ -26,6 +26,14 @@ func missingNamespaces() (moved, both []edit) {
 
 const onlyMgr = `{apiVersion: v1, kind: Namespace, metadata: {name: only-mgr}}`
 
+// tooLargeCopy adds a copy on kwok-w2, in namespace only-mgr, that exceeds the limit there.
+func tooLargeCopy() edit {
+	return add("kwok-w2", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: Workload, metadata: {name: job-train-4d173, namespace: only-mgr, uid: c2,
+		creationTimestamp: "2026-11-20T23:49:59Z", labels: {kueue.x-k8s.io/multikueue-origin: multikueue}},
+		spec: {active: true, priority: 0, queueName: user-queue, podSets: [{name: main, count: 2}]}, status: {`+withConditions(condition("QuotaReserved", "False", "ExceedsMaxQuota",
+		"couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)"))+`}}`)
+}
+
 // createdIn returns the remedy for a namespace that a worker lacks.
 func createdIn(context string) string {
 	return "create namespace only-mgr on " + context + ": " + quoted("kubectl --context "+context+" create namespace only-mgr") + ", and then create LocalQueue only-mgr/user-queue on " + context + ": " +

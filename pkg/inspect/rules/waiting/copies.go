@@ -87,8 +87,11 @@ func missingNamespace(v *view.View, w *waiter, without []view.Copy) []view.Sight
 		Evidence: append(evidence, nominationText(w)), Remedy: command.Join(remedies, ", and "),
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + name, Severity: inspect.Warning,
 	}
-	if len(without) == len(w.used) {
+	switch {
+	case len(without) == len(w.used):
 		s.Severity = inspect.Error
+	case w.isStuck(v):
+		s.Severity, s.Message = inspect.Error, s.Message+noOtherWorker(w)
 	}
 	return append(sightings, s)
 }

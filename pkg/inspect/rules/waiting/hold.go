@@ -80,7 +80,10 @@ func heldOnWorkers(v *view.View, w *waiter, key string, problems []queueProblem)
 		Jobs:    []*inspect.Job{w.Job()}, Cause: w.Manager.Context + " " + key, Severity: inspect.Warning,
 	}
 	if w.isStuck(v) {
-		s.Severity, s.Message = inspect.Error, s.Message+", and no other worker can admit the "+w.Job().Kind
+		s.Severity, s.Message = inspect.Error, s.Message+noOtherWorker(w)
 	}
 	return s
 }
+
+// noOtherWorker adds to the message about some workers that no other one can run the Job either.
+func noOtherWorker(w *waiter) string { return ", and no other worker can admit the " + w.Job().Kind }

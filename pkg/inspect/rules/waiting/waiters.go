@@ -144,9 +144,12 @@ func mayBeTaken(v *view.View, w *waiter) bool {
 }
 
 // isStuck reports whether every worker that the submission can be offered to
-// holds it for a reason that does not pass by itself.
+// holds it for a reason that does not pass by itself, or lacks its namespace.
 func (w *waiter) isStuck(v *view.View) bool {
 	for _, o := range w.offers {
+		if w.lacksNamespace(o) {
+			continue
+		}
 		if o.Workload == nil {
 			return false
 		}
@@ -155,6 +158,16 @@ func (w *waiter) isStuck(v *view.View) bool {
 		}
 	}
 	return w.wasOfferedToAll(v) && len(v.Missed(w.Submission)) == 0
+}
+
+// lacksNamespace reports whether the worker of an offer certainly lacks the namespace of the Workload: MultiKueue
+// cannot create a copy there. Only a severity depends on it, so it notes no parts.
+func (w *waiter) lacksNamespace(o view.Copy) bool {
+	if o.Worker == nil || o.Workload != nil || o.Worker.Namespaces == nil {
+		return false
+	}
+	_, exists := o.Worker.Namespaces[w.Workload.Namespace]
+	return !exists
 }
 
 // isRejectedEverywhere reports whether an AdmissionCheck of every worker that the submission was offered
