@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -270,6 +271,25 @@ func hasWord(w *kueue.Workload) bool {
 func awaitsEvaluation(w *kueue.Workload) bool {
 	wait := w.Waiting()
 	return isInQueue(w) && !hasWord(w) && wait.Blocks()
+}
+
+// UnevaluatedSince returns since when Kueue has had a Workload in its queue without evaluating it: since its creation, or
+// since Kueue said that it waits for its evaluation (kueue: gate UnadmittedWorkloadsObservability, on since 0.19). That may
+// have replaced another reason, which leaves the time of the condition unchanged, but writes the status. ok is false if
+// Kueue has evaluated it, or does not have it in its queue.
+func UnevaluatedSince(w *kueue.Workload) (since time.Time, ok bool) {
+	c := w.Condition(kueue.QuotaReserved)
+	switch {
+	case len(w.Status.Conditions) == 0:
+		return w.CreationTimestamp.Time, true
+	case c == nil || hasWord(w) || !isInQueue(w) || w.Waiting().Reason != kueue.ReasonNotEvaluated:
+		return time.Time{}, false
+	}
+	since = c.LastTransitionTime.Time
+	if written := StatusWrittenAt(w.ManagedFields); written != nil && written.After(since) {
+		since = written.Time
+	}
+	return since, true
 }
 
 // isHeldIn reports whether Kueue has evaluated a Workload of a queue, and others wait with it: those behind it

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,5 +104,32 @@ func TestBlockersOfStrictQueues(t *testing.T) {
 			assert.Equal(t, b != nil, tt.want)
 			assert.Assert(t, b == nil || b.Workload == first && b.IsHead)
 		})
+	}
+}
+
+// TestUnevaluatedSince checks since when Kueue has not evaluated a Workload. The time of the condition remains if only its reason
+// changes.
+func TestUnevaluatedSince(t *testing.T) {
+	at := func(minute int) metav1.Time { return metav1.Date(2026, 11, 20, 23, minute, 0, 0, time.UTC) }
+	pending := metav1.Condition{Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: kueue.PendingEvaluation, LastTransitionTime: at(10)}
+	waits := pending
+	waits.Reason = kueue.WaitingForQuota
+	evicted := metav1.Condition{Type: kueue.Evicted, Status: metav1.ConditionTrue, Reason: "Preempted"}
+	for name, tt := range map[string]struct {
+		conditions []metav1.Condition
+		written    int
+		want       int
+	}{
+		"no conditions": {nil, 0, 1}, "pending": {[]metav1.Condition{pending}, 0, 10}, "pending lately": {[]metav1.Condition{pending}, 30, 30},
+		"waits for quota": {[]metav1.Condition{waits}, 30, 0}, "evicted": {[]metav1.Condition{pending, evicted}, 30, 0},
+	} {
+		w := &kueue.Workload{}
+		w.CreationTimestamp, w.Status.Conditions = at(1), tt.conditions
+		if written := at(tt.written); tt.written > 0 {
+			w.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kueue", Subresource: "status", Time: &written}}
+		}
+		since, ok := inspect.UnevaluatedSince(w)
+		assert.Equal(t, ok, tt.want > 0, name)
+		assert.Assert(t, !ok || since.Equal(at(tt.want).Time), "%s: %s", name, since)
 	}
 }

@@ -57,7 +57,7 @@ func (c *collector) addSigns(w *kueue.Workload, isCopy bool) {
 		condition := &w.Status.Conditions[i]
 		switch {
 		case isCopy && condition.Type == kueue.DeactivationTarget:
-		case condition.Type == kueue.QuotaReserved:
+		case condition.Type == kueue.QuotaReserved && condition.Reason != kueue.PendingEvaluation:
 			// A Workload with quota may have waited for it, and an evicted one had it before.
 			isFirst := condition.Status != metav1.ConditionTrue && w.Condition(kueue.Evicted) == nil
 			c.addAction(w, Action{Duty: DutyQuota, Due: c.toOurClock(w.CreationTimestamp), At: c.toOurClock(condition.LastTransitionTime), MixedWait: !isFirst})

@@ -47,6 +47,7 @@ func withConditions(list ...string) string { return "conditions: [" + strings.Jo
 var (
 	gotQuota         = condition("QuotaReserved", "True", "QuotaReserved", "")
 	gotAdmitted      = condition("Admitted", "True", "Admitted", "")
+	unevaluated      = condition("QuotaReserved", "False", "PendingEvaluation", "Workload is pending evaluation in the scheduling queue")
 	noQuotaCondition = condition("QuotaReserved", "False", "WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")
 )
 
@@ -94,6 +95,8 @@ func faultsOnManager() []faultCase {
 			patch(mgr, workload, `{metadata: {managedFields: null}, status: null}`), patch(mgr, "Job/train", `{spec: {suspend: true}, status: null}`),
 			remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload),
 		}, "JM129", "Kueue on kwok-mgr has set no condition on its Workload"},
+		{"its Workload waits for its evaluation", "running", offered(remove(w1, workload), patch(mgr, workload, `{metadata: {managedFields: null}, status: {admission: null, nominatedClusterNames: null, `+
+			withConditions(unevaluated)+`}}`)), "JM129", "Kueue on kwok-mgr has not evaluated its Workload"},
 		{"not admitted, though all checks are ready", "running", m(`{status: {` + withConditions(gotQuota) + `}}`), "JM129", "does not admit its Workload"},
 		{"the Workload is being deleted", "running", m(deleting("kueue.x-k8s.io/resource-in-use")), "JM129", "does not remove its finalizer from the deleted Workload"},
 		{"it lost its quota, and runs on", "running", m(`{status: {admission: null, ` + withConditions(noQuotaCondition) + `}}`), "JM130", "lost its quota"},
@@ -158,6 +161,8 @@ func faultsOnWorkers() []faultCase {
 			c(`{`+withConditions(gotQuota)+`, admissionChecks: [{name: prov, state: Pending, lastTransitionTime: "2026-11-20T23:43:20Z"}]}`), copied(`{`+withConditions(noQuotaCondition)+`}`),
 		), "JM030", "on kwok-w1, but AdmissionCheck prov has not passed"},
 		{"copies that no controller processes", "running", offered(c("null"), patch(w1, workload, `{metadata: {managedFields: null}}`), copied("{}")), "JM031", "has not processed new Workloads"},
+		{"copies wait for their evaluation", "running", offered(c(`{`+withConditions(unevaluated)+`}`), patch(w1, workload, `{metadata: {managedFields: null}}`),
+			copied(`{`+withConditions(unevaluated)+`}`)), "JM031", "has not evaluated Workloads"},
 		{"no worker has quota", "running", offered(c(none), copied(none)), "JM029", "needs 2 cpu, limit 0"},
 		{"the flavor is missing on the workers", "running", offered(c(inactive), copied(inactive),
 			patch(w1, "ClusterQueue/cluster-queue", noFlavor), patch(w2, "ClusterQueue/cluster-queue", noFlavor)), "JM027", "FlavorNotFound"},

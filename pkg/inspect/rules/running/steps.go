@@ -86,17 +86,10 @@ func stepsOf(v *view.View, s view.Submission) []step {
 	if s.IsFinished() || !w.IsActive() || s.Job().DeletedAt != nil {
 		return nil
 	}
-	quota := w.Condition(kueue.QuotaReserved)
+	since, isUnevaluated := v.UnevaluatedSince(f, w)
 	switch {
-	case quota == nil && len(w.Status.Conditions) == 0:
-		v.CanRead(f, inspect.PartQueues)
-		if f.BlockerOf(w) != nil {
-			return nil
-		}
-		return []step{{
-			by: f, since: w.CreationTimestamp.Time, duty: liveness.DutyQuota, what: "has set no condition on its Workload",
-			evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(w.CreationTimestamp))},
-		}}
+	case isUnevaluated:
+		return evaluation(v, f, w, since)
 	case isToBeQueued(v, f, w):
 		return []step{{
 			by: f, since: w.Status.Requeue.At.Time, duty: liveness.DutyQuota, what: "has not queued its Workload again after the backoff",
@@ -115,6 +108,22 @@ func stepsOf(v *view.View, s view.Submission) []step {
 		}
 	}
 	return found
+}
+
+// evaluation returns the first step for a Workload, nil if it waits behind another one.
+func evaluation(v *view.View, f *inspect.Facts, w *kueue.Workload, since time.Time) []step {
+	v.CanRead(f, inspect.PartQueues)
+	if f.BlockerOf(w) != nil {
+		return nil
+	}
+	next := step{
+		by: f, since: since, duty: liveness.DutyQuota, what: "has set no condition on its Workload",
+		evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", f.Context, view.OfWorkload(f, w).String(), quote.Time(w.CreationTimestamp))},
+	}
+	if quota := w.Condition(kueue.QuotaReserved); quota != nil {
+		next.what, next.evidence = "has not evaluated its Workload", []string{quote.WorkloadCondition(f, w, quota)}
+	}
+	return []step{next}
 }
 
 // isToBeQueued reports whether the backoff of an evicted Workload has ended. Kueue then sets its condition

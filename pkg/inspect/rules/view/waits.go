@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -31,6 +32,16 @@ func IsHeldOtherwise(w *kueue.Wait) bool {
 	default:
 		return false
 	}
+}
+
+// unevaluated is how long a busy Kueue may take to evaluate a Workload that it has queued.
+const unevaluated = time.Minute
+
+// UnevaluatedSince returns since when Kueue has had a Workload in its queue without evaluating it, by the clock of its
+// cluster. ok is false if Kueue has evaluated it, or has queued it only just now.
+func (v *View) UnevaluatedSince(f *inspect.Facts, w *kueue.Workload) (since time.Time, ok bool) {
+	since, ok = inspect.UnevaluatedSince(w)
+	return since, ok && (len(w.Status.Conditions) == 0 || v.Age(f.Context, since) >= unevaluated)
 }
 
 // PreemptionsOf returns the events that say which Workloads preempted a Workload. They are

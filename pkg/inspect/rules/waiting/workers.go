@@ -173,13 +173,14 @@ func detectKueueDown(v *view.View) {
 	var found []idleCopy
 	for w := range unadmitted(v) {
 		for _, o := range w.copies {
-			if len(o.Workload.Status.Conditions) > 0 {
+			since, ok := v.UnevaluatedSince(o.Worker, o.Workload)
+			if !ok {
 				continue
 			}
 			// Without knowing the queue, there may be another explanation.
 			if b, known := blockerOf(v, o); b == nil && known {
-				awaited := v.AwaitsKueue(o.Worker, o.Workload, liveness.DutyQuota, "", o.Worker.Context, o.Workload.CreationTimestamp.Time)
-				found = append(found, idleCopy{o, w, awaited})
+				awaited := v.AwaitsKueue(o.Worker, o.Workload, liveness.DutyQuota, "", o.Worker.Context, since)
+				found = append(found, idleCopy{o, w, since, awaited})
 			}
 		}
 	}
@@ -202,23 +203,28 @@ func detectKueueDown(v *view.View) {
 // idleCopy is a copy that Kueue on its worker has not processed.
 type idleCopy struct {
 	view.Copy
-	waiter  *waiter
+	waiter *waiter
+	// since is by the clock of the worker.
+	since   time.Time
 	awaited *view.Awaited
 }
 
 // report reports a copy. down are the workers of its manager on which Kueue does not run.
 func (o *idleCopy) report(v *view.View, down []string) {
-	w, worker, created := o.waiter, o.Worker.Context, o.Workload.CreationTimestamp
+	w, worker := o.waiter, o.Worker.Context
 	s := view.Sighting{
 		Object: view.OfKueue(w.Manager, "MultiKueueCluster", "", o.Cluster),
-		Since:  v.On(w.Manager.Context, worker, created.Time),
-		Evidence: []string{fmt.Sprintf("%s: %s has had no conditions since its creation at %s", worker, view.OfWorkload(o.Worker, o.Workload).String(),
-			quote.Time(created))},
+		Since:  v.On(w.Manager.Context, worker, o.since), Evidence: []string{quoteSilence(o.Copy)},
 		Jobs: []*inspect.Job{w.Job()}, Cause: w.Manager.Context, Awaits: o.awaited,
 	}
+	// Another controller of Kueue than the scheduler says that a Workload waits for its evaluation.
+	isSeen := len(o.Workload.Status.Conditions) > 0
 	if o.awaited.IsAtWork() {
 		s.Message = fmt.Sprintf("Kueue on %s processed later Workloads, but not these", worker)
 		s.Clause = fmt.Sprintf("Kueue on %s processed later Workloads, but not this one", worker)
+		if isSeen {
+			s.Message, s.Clause = fmt.Sprintf("Kueue on %s works, but has not evaluated Workloads", worker), fmt.Sprintf("Kueue on %s works, but has not evaluated the Workload", worker)
+		}
 		s.Remedy = advice.CheckKueue(v, worker, o.awaited)
 		s.Cause, s.Severity = s.Cause+" "+o.Cluster+" at work", inspect.Warning
 		v.Report(s)
@@ -234,6 +240,9 @@ func (o *idleCopy) report(v *view.View, down []string) {
 	}
 	s.Message = fmt.Sprintf("Kueue on %s has not processed new Workloads", inspect.And(down))
 	s.Clause = fmt.Sprintf("Kueue on %s has not processed the Workload", inspect.And(down))
+	if isSeen {
+		s.Message, s.Clause = fmt.Sprintf("Kueue on %s has not evaluated Workloads", inspect.And(down)), fmt.Sprintf("Kueue on %s has not evaluated the Workload", inspect.And(down))
+	}
 	s.Remedy = command.Say("check that Kueue runs there; see its Deployment and its Pods: %s", command.Join(show, ", and "))
 	v.Report(s)
 }
