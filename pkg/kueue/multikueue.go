@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -26,6 +27,10 @@ type AdmissionCheck struct {
 
 // IsMultiKueue reports whether MultiKueue serves the check.
 func (c *AdmissionCheck) IsMultiKueue() bool { return c.Spec.ControllerName == ControllerName }
+
+// IsServed reports whether a controller has ever written the status of an AdmissionCheck. That is the first
+// thing that a controller does.
+func (c *AdmissionCheck) IsServed() bool { return meta.FindStatusCondition(c.Status.Conditions, Active) != nil }
 
 // IsMeantForMultiKueue reports whether an AdmissionCheck of another controller has parameters that only
 // MultiKueue understands.

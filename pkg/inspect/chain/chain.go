@@ -293,8 +293,10 @@ func (b *builder) addChecks(f *inspect.Facts, queue *kueue.ClusterQueue, workloa
 		h := inspect.Hop{Kind: "AdmissionCheck", Name: name, Context: f.Context}
 		check, unread := f.Lookup().Check(name)
 		state, asked := states[name]
+		// A check that has not answered never will if it does not exist.
+		isGone := check == nil && unread == nil && checkHealth(state.State) == inspect.HealthWaiting
 		switch {
-		case asked:
+		case asked && !isGone:
 			h.State, h.Message, h.Health = state.State, state.Message, checkHealth(state.State)
 			h.Since = state.LastTransitionTime.DeepCopy()
 		case check == nil:

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/chain"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -205,13 +207,63 @@ func TestOnlyWorkerBroken(t *testing.T) {
 	}
 }
 
-// TestBrokenWorkerAndMissing checks that the fix of JM008 says why a worker is broken.
+// TestBrokenWorkerAndMissing checks that the fix of JM008 says why a worker is broken, and does not remove another one from the
+// config: no usable worker would remain.
 func TestBrokenWorkerAndMissing(t *testing.T) {
 	found := judge(t, testCase{
 		base: "running", edits: append(allLost(),
 			cannotUse("worker1", "BadKubeConfig", `load client config failed: Secret "worker1-secret" not found`), remove("kwok-mgr", "MultiKueueCluster/worker2")),
 	}.make(t), rules.All(), 0)
-	assert.Equal(t, findingOf(t, found, "JM008").Remedy, "create MultiKueueCluster worker2, or remove it from spec.clusters: "+
-		quoted("kubectl --context kwok-mgr edit multikueueconfigs.kueue.x-k8s.io fleet")+"; "+
-		`repair MultiKueueCluster worker1 (JM001: Secret "worker1-secret" not found): `+quoted("kubectl --context kwok-mgr describe multikueueclusters.kueue.x-k8s.io worker1"))
+	assert.Equal(t, findingOf(t, found, "JM008").Remedy,
+		`repair MultiKueueCluster worker1 (JM001: Secret "worker1-secret" not found): `+quoted("kubectl --context kwok-mgr describe multikueueclusters.kueue.x-k8s.io worker1")+
+			"; or create MultiKueueCluster worker2 on kwok-mgr, with the manifest in FILE: "+quoted("kubectl --context kwok-mgr create -f FILE"))
+}
+
+// TestProfileFixes checks that each reason why a ClusterProfile cannot be used has its own fix.
+func TestProfileFixes(t *testing.T) {
+	profile := patch("kwok-mgr", "MultiKueueCluster/worker1", `{spec: {clusterSource: {kubeConfig: null, clusterProfileRef: {name: w1}}}}`)
+	change := quoted("kubectl --context kwok-mgr edit multikueueclusters.kueue.x-k8s.io worker1")
+	for _, tt := range []struct{ reason, message, remedy string }{
+		{"BadClusterProfile", `load client config failed: ClusterProfile.multicluster.x-k8s.io "w1" not found`, "create ClusterProfile w1 in namespace kueue-system on kwok-mgr, or name another one: " + change},
+		{"BadClusterProfile", `load client config failed: no matches for kind "ClusterProfile"`, "check that ClusterProfile w1 exists in namespace kueue-system on kwok-mgr, and that Kueue may read it: " +
+			quoted("kubectl --context kwok-mgr -n kueue-system get clusterprofiles.multicluster.x-k8s.io")},
+		{"BadRestConfig", "load client config failed: no credentials provider found", "correct multiKueue.clusterProfile.accessProviders in the configuration of Kueue on kwok-mgr: "},
+		{"MultiKueueClusterProfileFeatureDisabled", "the feature gate is off", "start Kueue on kwok-mgr with --feature-gates=MultiKueueClusterProfile=true; or give MultiKueueCluster worker1 a clusterSource.kubeConfig"},
+	} {
+		found := judge(t, testCase{base: "running", edits: []edit{profile, cannotUse("worker1", tt.reason, tt.message)}}.make(t), rules.All(), 0)
+		f := findingOf(t, found, "JM010")
+		assert.Assert(t, strings.HasPrefix(f.Remedy, tt.remedy), f.Remedy)
+	}
+}
+
+// TestMistypedConfig checks that an AdmissionCheck that mistypes its MultiKueueConfig gets the right one first.
+func TestMistypedConfig(t *testing.T) {
+	for name, want := range map[string]struct{ meant, remedy string }{
+		"flet": {"; did you mean fleet?", "set spec.parameters of AdmissionCheck multikueue to MultiKueueConfig fleet: " +
+			quoted(`kubectl --context kwok-mgr patch admissionchecks.kueue.x-k8s.io multikueue --type merge -p '{"spec":{"parameters":{"apiGroup":"kueue.x-k8s.io","kind":"MultiKueueConfig","name":"fleet"}}}'`) +
+			"; or create MultiKueueConfig flet on kwok-mgr"},
+		"tokyo": {"", "create MultiKueueConfig tokyo on kwok-mgr, or name another one: " + quoted("kubectl --context kwok-mgr edit admissionchecks.kueue.x-k8s.io multikueue")},
+	} {
+		found := judge(t, testCase{base: "running", edits: append(noWorker("BadConfig", "MultiKueueConfig not found"),
+			patch("kwok-mgr", "AdmissionCheck/multikueue", `{spec: {parameters: {name: `+name+`}}}`))}.make(t), rules.All(), 0)
+		f := findingOf(t, found, "JM008")
+		assert.Equal(t, strings.Contains(f.Message, "did you mean"), want.meant != "", f.Message)
+		assert.Assert(t, strings.HasSuffix(f.Message, want.meant), f.Message)
+		assert.Equal(t, f.Remedy, want.remedy)
+	}
+}
+
+// TestMissingCheckInChain checks that the chain of a Job shows that a check does not exist, unless the check has answered.
+func TestMissingCheckInChain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		edits []edit
+		state string
+	}{
+		"pending": {offered(remove(w1, workload)), "NotFound"}, "ready": {nil, "Ready"},
+	} {
+		v := testCase{base: "running", edits: append(tt.edits, remove(mgr, "AdmissionCheck/multikueue"))}.make(t)
+		hops := chain.Trace(v, v.Subjects()[0]).Hops
+		i := slices.IndexFunc(hops, func(h inspect.Hop) bool { return h.Kind == "AdmissionCheck" })
+		assert.Equal(t, hops[i].State, tt.state, name)
+	}
 }

@@ -123,9 +123,8 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 	return lines
 }
 
-// repair returns how to make the clusters usable.
+// repair returns how to make the clusters usable. If no cluster of the config is usable, one of the steps is enough.
 func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
-	var steps []command.Prose
 	var used, unused []string
 	for _, name := range u.missing {
 		if hasJobs(v, f, name) {
@@ -134,22 +133,45 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 			unused = append(unused, name)
 		}
 	}
+	var steps []command.Prose
 	if len(used) > 0 {
 		// Removed from spec.clusters, their Jobs would run a second time elsewhere.
-		steps = append(steps, command.Say("create MultiKueueCluster %s on %s again, with the manifest in FILE: %s",
-			inspect.And(used), f.Context, command.Kubectl(f.Context, "", "create", "-f", "FILE")))
+		steps = append(steps, createClusters(f, used, " again"))
+	}
+	inactive := u.repairInactive(f)
+	if isNone := len(u.names()) == len(u.config.Spec.Clusters); isNone && len(inactive) > 0 {
+		steps = append(steps, inactive...)
+		if len(unused) > 0 {
+			steps = append(steps, createClusters(f, unused, ""))
+		}
+		return command.Join(steps, "; or ")
 	}
 	if len(unused) > 0 {
-		missing := inspect.And(unused)
-		if len(unused) == len(u.config.Spec.Clusters) {
-			// spec.clusters must not become empty.
-			missing += ", or name existing clusters instead"
-		} else {
-			missing += ", or remove it from spec.clusters"
-		}
-		steps = append(steps, command.Say("create MultiKueueCluster %s: %s",
-			missing, advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit")))
+		steps = append(steps, u.replace(f, unused))
 	}
+	return command.Join(append(steps, inactive...), "; ")
+}
+
+// createClusters returns how to create MultiKueueClusters.
+func createClusters(f *inspect.Facts, names []string, again string) command.Prose {
+	return command.Say("create MultiKueueCluster %s on %s%s, with the manifest in FILE: %s",
+		inspect.And(names), f.Context, again, command.Kubectl(f.Context, "", "create", "-f", "FILE"))
+}
+
+// replace returns how to create missing clusters without Jobs, or to do without them.
+func (u *unusable) replace(f *inspect.Facts, unused []string) command.Prose {
+	missing := inspect.And(unused)
+	if len(unused) == len(u.config.Spec.Clusters) {
+		// spec.clusters must not become empty.
+		missing += ", or name existing clusters instead"
+	} else {
+		missing += ", or remove it from spec.clusters"
+	}
+	return command.Say("create MultiKueueCluster %s: %s", missing, advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", u.config.Name), "edit"))
+}
+
+// repairInactive returns how to repair each of the inactive clusters.
+func (u *unusable) repairInactive(f *inspect.Facts) (steps []command.Prose) {
 	for _, c := range u.inactive {
 		show := advice.KubectlObject(view.OfKueue(f, "MultiKueueCluster", "", c.Name), "describe")
 		if active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active); isReported(c) {
@@ -158,7 +180,7 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 			steps = append(steps, command.Say("repair MultiKueueCluster %s; its conditions say what is missing: %s", c.Name, show))
 		}
 	}
-	return command.Join(steps, "; ")
+	return steps
 }
 
 // hasJobs reports whether a worker was given Jobs that have not finished.

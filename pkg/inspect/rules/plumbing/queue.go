@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
@@ -62,7 +63,7 @@ func reportInactiveCheck(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck
 		s.Evidence = append(s.Evidence, u.evidence(f)...)
 		s.Remedy = u.repair(v, f)
 	case active.Reason == "BadConfig":
-		s.Remedy = repairParameters(v, f, c)
+		adviseParameters(v, f, c, &s)
 	}
 	queues, ok := v.ClusterQueues(f)
 	if ok && !slices.ContainsFunc(queues, names(c)) {
@@ -72,19 +73,31 @@ func reportInactiveCheck(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck
 	v.Report(s)
 }
 
-// repairParameters returns the remedy for a check that names no
-// MultiKueueConfig.
-func repairParameters(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) command.Prose {
-	p := c.Spec.Parameters
-	if p != nil && p.APIGroup == kueue.Group && p.Kind == "MultiKueueConfig" && p.Name != "" {
-		return command.Say("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, advice.KubectlObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), "edit"))
+// adviseParameters adds the remedy for a check that names no MultiKueueConfig, and the name that it mistypes.
+func adviseParameters(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck, s *view.Sighting) {
+	object, p, name := view.OfKueue(f, "AdmissionCheck", "", c.Name), c.Spec.Parameters, "MULTIKUEUECONFIG"
+	configs, _ := v.Configs(f)
+	known := make([]string, len(configs))
+	for i := range configs {
+		known[i] = configs[i].Name
 	}
-	name := "MULTIKUEUECONFIG"
-	if configs, _ := v.Configs(f); len(configs) == 1 {
-		name = configs[0].Name
+	if len(known) == 1 {
+		name = known[0]
 	}
-	return command.Say("set spec.parameters of AdmissionCheck %s to MultiKueueConfig %s: %s", c.Name, name,
-		advice.PatchObject(view.OfKueue(f, "AdmissionCheck", "", c.Name), map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters"))
+	set := func(name string) command.Prose {
+		return command.Say("set spec.parameters of AdmissionCheck %s to MultiKueueConfig %s: %s", c.Name, name,
+			advice.PatchObject(object, map[string]any{"apiGroup": kueue.Group, "kind": "MultiKueueConfig", "name": name}, "spec", "parameters"))
+	}
+	if p == nil || p.APIGroup != kueue.Group || p.Kind != "MultiKueueConfig" || p.Name == "" {
+		s.Remedy = set(name)
+		return
+	}
+	if meant := delegation.NearestName(p.Name, known); meant != "" {
+		s.Message += fmt.Sprintf("; did you mean %s?", meant)
+		s.Remedy = command.Say("%s; or create MultiKueueConfig %s on %s", set(meant), p.Name, f.Context)
+		return
+	}
+	s.Remedy = command.Say("create MultiKueueConfig %s on %s, or name another one: %s", p.Name, f.Context, advice.KubectlObject(object, "edit"))
 }
 
 // showChecks returns the remedy for AdmissionChecks that are not active.
@@ -108,7 +121,7 @@ func reportChecksOfQueues(v *view.View, f *inspect.Facts) {
 		// queues.
 		inactive = slices.DeleteFunc(inactive, func(name string) bool {
 			c, _ := v.Check(f, name)
-			return c != nil && !isServed(c)
+			return c != nil && !c.IsServed()
 		})
 		is, _ := v.QueueDispatches(f, q)
 		switch {

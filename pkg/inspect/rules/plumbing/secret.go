@@ -36,15 +36,25 @@ func credentialsRefused() view.Rule {
 
 func clusterProfileUnusable() view.Rule {
 	return brokenWorkerRule(view.Rule{Code: "JM010", Covers: []string{"JM044"}}, func(_ *view.View, b brokenWorker, s *view.Sighting) {
-		profile := ""
-		if source := b.cluster.Spec.Source; source != nil && source.ClusterProfileRef != nil {
-			profile = " " + source.ClusterProfileRef.Name
-		}
-		s.Remedy = command.Say("correct ClusterProfile%s in namespace %s on %s, and multiKueue.clusterProfile.accessProviders in the configuration of Kueue there",
-			profile, b.manager.KueueHome().Namespace, b.manager.Context)
-		if strings.Contains(b.active.Reason, "FeatureDisabled") {
-			s.Remedy = command.Say("start Kueue on %s with --feature-gates=MultiKueueClusterProfile=true; or give MultiKueueCluster %s a clusterSource.kubeConfig",
-				b.manager.Context, b.cluster.Name)
-		}
+		s.Remedy = repairProfile(b)
 	})
+}
+
+// repairProfile returns how to make the ClusterProfile of a worker usable. Kueue gives three reasons: the gate is off, it
+// cannot get the ClusterProfile, or no access provider makes a kubeconfig of it (kueue:
+// pkg/controller/admissionchecks/multikueue/multikueuecluster.go).
+func repairProfile(b brokenWorker) command.Prose {
+	home, profile := b.manager.KueueHome(), strings.TrimSpace("ClusterProfile "+b.cluster.ProfileName())
+	switch b.active.Reason {
+	case "MultiKueueClusterProfileFeatureDisabled":
+		return command.Say("start Kueue on %s with --feature-gates=MultiKueueClusterProfile=true; or give MultiKueueCluster %s a clusterSource.kubeConfig",
+			b.manager.Context, b.cluster.Name)
+	case "BadRestConfig":
+		return command.Say("correct multiKueue.clusterProfile.accessProviders in the configuration of Kueue on %s: %s", b.manager.Context, home.Reconfigure(b.manager.Context))
+	}
+	if strings.Contains(b.active.Message, "not found") {
+		return command.Say("create %s in namespace %s on %s, or name another one: %s", profile, home.Namespace, b.manager.Context, advice.KubectlObject(b.object(), "edit"))
+	}
+	return command.Say("check that %s exists in namespace %s on %s, and that Kueue may read it: %s",
+		profile, home.Namespace, b.manager.Context, command.Kubectl(b.manager.Context, home.Namespace, "get", "clusterprofiles.multicluster.x-k8s.io"))
 }

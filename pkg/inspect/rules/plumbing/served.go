@@ -18,16 +18,10 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// isServed reports whether a controller has ever written the status of an
-// AdmissionCheck. That is the first thing that a controller does.
-func isServed(c *kueue.AdmissionCheck) bool {
-	return meta.FindStatusCondition(c.Status.Conditions, kueue.Active) != nil
-}
-
 // reportUnserved reports the AdmissionChecks of a manager whose status was
 // never written.
 func reportUnserved(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionCheck) {
-	for _, c := range slices.DeleteFunc(slices.Clone(checks), func(c *kueue.AdmissionCheck) bool { return isServed(c) || isForWorkers(v, f, c) }) {
+	for _, c := range slices.DeleteFunc(slices.Clone(checks), func(c *kueue.AdmissionCheck) bool { return c.IsServed() || isForWorkers(v, f, c) }) {
 		if c.DeletionTimestamp != nil {
 			continue
 		}
@@ -179,11 +173,13 @@ func reportMissing(v *view.View, f *inspect.Facts, checks []*kueue.AdmissionChec
 		if c.Spec.Parameters != nil {
 			name = c.Spec.Parameters.Name
 		}
-		v.Report(view.Sighting{
-			Object: o, Jobs: undispatched(v, f, c), Remedy: repairParameters(v, f, c),
+		s := view.Sighting{
+			Object: o, Jobs: undispatched(v, f, c),
 			Message:  fmt.Sprintf("AdmissionCheck %s names MultiKueueConfig %q, which does not exist", c.Name, name),
 			Evidence: []string{fmt.Sprintf("%s: spec.parameters.name of %s is %q; there is no such MultiKueueConfig", f.Context, o.String(), name)},
-		})
+		}
+		adviseParameters(v, f, c, &s)
+		v.Report(s)
 	}
 	queues, _ := v.ClusterQueues(f)
 	for _, q := range queues {
