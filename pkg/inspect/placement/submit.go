@@ -172,11 +172,15 @@ func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
 // MultiKueue runs only its own Jobs (kueue: pkg/controller/admissionchecks/multikueue/workload.go), and they
 // run only through a queue that it checks, with a flavor of that queue. queue is nil if it is unknown.
 func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.ClusterQueue, r *Request, isNew bool) {
-	if queue == nil || own.Verdict == inspect.Never || r.Owner.IsBuiltIn() {
+	if queue == nil || r.Owner.IsBuiltIn() {
 		return
 	}
 	check := manager.LookupAll().MultiKueue(queue)
 	isDispatched := check.Object != nil
+	isWithout := check.IsMissing() && r.Owner == delegation.MultiKueue
+	if own.Verdict == inspect.Never && !(isWithout && isOfQueue(own.Reason)) {
+		return
+	}
 	var missing *kueue.MissingError
 	switch {
 	case isDispatched && r.Owner != delegation.MultiKueue:
@@ -188,10 +192,10 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.Cl
 			field := cmp.Or(r.OwnerField, "spec.managedBy")
 			own.Changes = []inspect.PlacementChange{{Message: fmt.Sprintf("set %s to %s, or use a queue without a MultiKueue check", field, delegation.MultiKueue)}}
 		}
-	case check.IsMissing() && r.Owner == delegation.MultiKueue:
+	case isWithout:
 		own.Verdict, own.Reason = inspect.Never, inspect.NotDispatched
 		own.Message = fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue would admit it here, where no controller runs it", queue.Name)
-		own.Changes = nil
+		own.Changes, own.Closed = nil, ""
 	case r.Owner == delegation.MultiKueue && errors.As(check.Unread, &missing):
 		// Kueue deactivates the queue, with reason AdmissionCheckNotFound.
 		own.Verdict, own.Reason = inspect.Never, inspect.QueueInactive
@@ -208,6 +212,14 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.Cl
 			own.Changes = []inspect.PlacementChange{{Message: requestAny(covered)}}
 		}
 	}
+}
+
+// isOfQueue reports whether a ClusterQueue or its quota is the reason. To change that does not help a request of MultiKueue
+// in a ClusterQueue without its check.
+func isOfQueue(reason inspect.PlacementReason) bool {
+	return slices.Contains([]inspect.PlacementReason{
+		inspect.OverLimit, inspect.NoSuchResource, inspect.FlavorMismatch, inspect.SaidByKueue, inspect.QueueStopped, inspect.NamespaceNotSelected,
+	}, reason)
 }
 
 // startsWithoutFlavor reports whether a request starts Pods that need no flavor.

@@ -42,6 +42,7 @@ flavors: [{metadata: {name: f}}]
 	}{
 		"to a worker":                 {"gpu", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 		"no MultiKueue check":         {"own", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NotDispatched, "use LocalQueue gpu: set label kueue.x-k8s.io/queue-name=gpu"},
+		"too large, and no check":     {"own", pods("9", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.NotDispatched, ""},
 		"a check that is gone":        {"broken", pods("1", "cpu: 1"), multiKueue, placement.Class{}, inspect.Never, inspect.QueueInactive, "create AdmissionCheck gone on hub, or remove it from ClusterQueue broken"},
 		"built-in, no check":          {"own", pods("1", "cpu: 1"), builtIn, placement.Class{}, inspect.Fits, inspect.HasRoom, ""},
 		"another owner":               {"gpu", pods("1", "cpu: 1"), "acme.io/runner", placement.Class{}, inspect.Never, inspect.OwnerRefused, "set spec.managedBy to kueue.x-k8s.io/multikueue, or use a queue without a MultiKueue check"},

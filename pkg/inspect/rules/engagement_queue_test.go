@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -119,5 +120,75 @@ func TestChainStrandsJobs(t *testing.T) {
 		f := findingOf(t, judge(t, testCase{base: "running", edits: edits}.make(t), rules.All(), 0), "JM015")
 		const warning = "remove the MultiKueue check from ClusterQueue cluster-queue (strands the Jobs that kwok-mgr itself gives to workers), or "
 		assert.Equal(t, strings.HasPrefix(f.Remedy, warning), has, f.Remedy)
+	}
+}
+
+// queuedHere is the Job in a ClusterQueue without MultiKueue check, with a condition that says why it has no quota.
+func queuedHere(quota string, more ...edit) []edit {
+	return append(offered(remove(w1, workload),
+		patch(mgr, workload, `{status: {admission: null, admissionChecks: null, nominatedClusterNames: null, `+withConditions(quota)+`}}`),
+		patch(mgr, "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: null}, status: {reservingWorkloads: 0, pendingWorkloads: 1}}`)), more...)
+}
+
+// TestQueuedOnManager checks that a Job in a ClusterQueue without MultiKueue check is reported before Kueue admits it, whatever
+// it waits for: more quota, a resumed queue or another check would only let Kueue admit it where nothing runs it.
+func TestQueuedOnManager(t *testing.T) {
+	const says = "ClusterQueue cluster-queue has no MultiKueue check: Kueue would admit it on kwok-mgr, where nothing runs it"
+	const check = "add AdmissionCheck multikueue to spec.admissionChecksStrategy of ClusterQueue cluster-queue: "
+	tooLarge := condition("QuotaReserved", "False", "ExceedsMaxQuota", "couldn't assign flavors to pod set main: insufficient quota for cpu in flavor default-flavor, "+
+		"previously considered podsets requests (0) + current podset request (2) > maximum capacity (1)")
+	limited := patch(mgr, "ClusterQueue/cluster-queue", `{spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: default-flavor, resources: [{name: cpu, nominalQuota: "1"}]}]}]}}`)
+	stopped := patch(mgr, "LocalQueue/user-queue", `{spec: {stopPolicy: Hold}}`)
+	other := []edit{
+		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: ClusterQueue, metadata: {name: workers}, spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}]}}}`),
+		add("kwok-mgr", `{apiVersion: kueue.x-k8s.io/v1beta2, kind: LocalQueue, metadata: {name: workers, namespace: default}, spec: {clusterQueue: workers}}`),
+	}
+	budget := append(queuedHere(gotQuota), patch(mgr, workload, `{status: {admissionChecks: [{name: budget, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:43:18Z"}]}}`),
+		patch(mgr, "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: {admissionChecks: [{name: budget}]}}}`),
+		add(mgr, `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: budget}, spec: {controllerName: acme.example.com/budget},
+			status: {conditions: [{type: Active, status: "True", reason: Active, message: "", lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`))
+	for name, tt := range map[string]struct {
+		edits []edit
+		first string
+	}{
+		"waits for quota":          {queuedHere(noQuotaCondition), check},
+		"over the limit":           {queuedHere(tooLarge, limited), check},
+		"in a stopped queue":       {queuedHere(condition("QuotaReserved", "False", "Suspended", "LocalQueue user-queue is stopped"), stopped), "to run it on kwok-mgr, give it to the built-in controller: "},
+		"waits for another check":  {budget, check + "`kubectl --context kwok-mgr edit clusterqueues.kueue.x-k8s.io cluster-queue`"},
+		"another queue dispatches": {queuedHere(noQuotaCondition, other...), "move Job default/train to LocalQueue workers: `kubectl --context kwok-mgr -n default label job train --overwrite kueue.x-k8s.io/queue-name=workers`"},
+	} {
+		v := testCase{base: "running", edits: tt.edits, later: time.Hour}.make(t)
+		found := judge(t, v, rules.All(), 0)
+		f := findingOf(t, found, "JM013")
+		assert.Equal(t, f.Predicate(), says, name)
+		first, _, _ := strings.Cut(f.Remedy, "; or ")
+		assert.Assert(t, strings.Contains(first, tt.first), "%s: %s", name, f.Remedy)
+		assert.Assert(t, !slices.Contains(codesOf(found), "JM019"), "%s: %v", name, codesOf(found))
+		trace := answersOf(t, v, 0)[0]
+		assert.Equal(t, trace.State, inspect.StateBlocked, name)
+		assert.Equal(t, trace.Message, says+".", name)
+		assert.Equal(t, trace.Remedy, f.Remedy, name)
+	}
+	for name, edits := range map[string][]edit{
+		"the queue dispatches": append(queuedHere(noQuotaCondition), patch(mgr, "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: {admissionChecks: [{name: multikueue}]}}}`)),
+		"a check is unknown":   append(queuedHere(noQuotaCondition), patch(mgr, "ClusterQueue/cluster-queue", `{spec: {admissionChecksStrategy: {admissionChecks: [{name: gone}]}}}`)),
+		"deactivated":          queuedHere(noQuotaCondition, patch(mgr, workload, `{spec: {active: false}}`)),
+	} {
+		v := testCase{base: "running", edits: edits, later: time.Hour}.make(t)
+		assert.Assert(t, !slices.Contains(codesOf(judge(t, v, rules.All(), 0)), "JM013"), name)
+	}
+}
+
+// TestOnlyWorkerIsManager checks that a manager that is its own only worker explains why a Job waits, with the fix; that it
+// does not while there is another worker.
+func TestOnlyWorkerIsManager(t *testing.T) {
+	for config, explains := range map[string]bool{`[worker2]`: true, `[worker1, worker2]`: false} {
+		v := testCase{base: "running", edits: offered(remove(w1, workload), pointsTo("worker2-secret", "https://127.0.0.1:32764"),
+			patch(mgr, workload, `{status: {nominatedClusterNames: null}}`), patch(mgr, "MultiKueueConfig/fleet", `{spec: {clusters: `+config+`}}`))}.make(t)
+		f := findingOf(t, judge(t, v, rules.All(), 0), "JM018")
+		assert.Equal(t, len(f.Jobs) == 1, explains, config)
+		trace := answersOf(t, v, 0)[0]
+		assert.Equal(t, trace.Message == "MultiKueueCluster worker2 points to kwok-mgr itself, which cannot be its own worker.", explains, trace.Message)
+		assert.Equal(t, trace.Remedy == f.Remedy, explains, trace.Remedy)
 	}
 }

@@ -125,6 +125,8 @@ func TestPriorityClassThatIsMissing(t *testing.T) {
 	found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 	assert.Equal(t, len(found), 1, "%+v", found)
 	assert.Assert(t, strings.Contains(found[0].Message, "its WorkloadPriorityClass does not exist there"), found[0].Message)
+	named := testCase{base: c.base, edits: append(slices.Clip(c.edits), patch("kwok-mgr", "Job/default/train", `{metadata: {labels: {kueue.x-k8s.io/priority-class: urgent}}}`))}
+	assert.Assert(t, strings.Contains(judge(t, named.make(t), []rules.Rule{rule}, 0)[0].Message, ": WorkloadPriorityClass urgent does not exist there"))
 	assert.Assert(t, strings.Contains(strings.Join(found[0].Evidence, "\n"), `"urgent" not found`), "%v", found[0].Evidence)
 	assert.Assert(t, strings.Contains(found[0].Remedy, "get workloadpriorityclasses.kueue.x-k8s.io") && !strings.Contains(found[0].Remedy, "managedJobsNamespaceSelector"), found[0].Remedy)
 }

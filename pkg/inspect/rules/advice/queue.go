@@ -19,7 +19,7 @@ func ReplaceQueue(v *view.View, s view.Submission) (meant string, remedy command
 	if other == QueuePlaceholder {
 		return meant, createQueue(v, s)
 	}
-	return meant, useQueue(v, s, other)
+	return meant, UseQueue(v, s, other)
 }
 
 // createQueue returns how to create the LocalQueue of a Job on its cluster.
@@ -30,9 +30,9 @@ func createQueue(v *view.View, s view.Submission) command.Prose {
 	return command.Alternatives(wait.Fixes(FixTargetOf(v, s.Manager, w, &wait, "")))
 }
 
-// useQueue returns how to give a Job another LocalQueue. Kueue's webhook lets the label change only while the Job
+// UseQueue returns how to give a Job another LocalQueue. Kueue's webhook lets the label change only while the Job
 // is suspended (kueue: pkg/controller/jobframework/validation.go, validateUpdateForQueueName).
-func useQueue(v *view.View, s view.Submission, other string) command.Prose {
+func UseQueue(v *view.View, s view.Submission, other string) command.Prose {
 	j := s.Job()
 	isDispatched, _ := v.IsDispatched(s.Manager, j.Namespace, other)
 	name, mayMove := view.Of(j).String(), j.ManagedBy == delegation.MultiKueue || !isDispatched && j.ManagedBy.IsBuiltIn()

@@ -3,6 +3,7 @@ package engagement
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -35,7 +36,7 @@ func notDispatched() view.Rule {
 				if s.Workload == nil {
 					reportUnqueued(v, s)
 				} else {
-					reportAdmittedHere(v, s)
+					reportOnManager(v, s)
 				}
 			}
 		},
@@ -112,48 +113,94 @@ func afterOpening(open, step command.Prose) command.Prose {
 // resourcesOf returns the resources that a ClusterQueue covers, for a sentence.
 func resourcesOf(q *kueue.ClusterQueue) string { return strings.Join(q.Covered(), " or ") }
 
-// reportAdmittedHere reports a Job that Kueue admitted on its own cluster,
-// where no controller runs it.
-func reportAdmittedHere(v *view.View, s view.Submission) {
+// reportOnManager reports a Job that Kueue admitted on its own cluster, or would admit there: its ClusterQueue has no
+// MultiKueue check, or gives the Job no flavor. No controller runs it there.
+func reportOnManager(v *view.View, s view.Submission) {
 	j, w := s.Job(), s.Workload
-	admitted := w.Condition(kueue.Admitted)
-	if !view.IsTrue(admitted) || w.Status.Admission == nil || len(w.Status.AdmissionChecks) > 0 || s.Chosen() != "" {
+	if s.Check != nil || s.Chosen() != "" || view.HasStarted(j) {
 		return
 	}
-	q, ok := v.ClusterQueue(s.Manager, w.Status.Admission.ClusterQueue)
-	if !ok || q == nil || view.HasStarted(j) {
+	q := queueOf(v, s)
+	if q == nil {
 		return
 	}
 	is, known := v.QueueDispatches(s.Manager, q)
-	isWithout := is && !w.Status.Admission.HasFlavor()
-	if is != isWithout || !known {
+	if !known || hasUnserved(v, s.Manager, q) {
 		return
 	}
-	sighting := view.Sighting{
-		Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue admitted it on %s, where nothing runs it", q.Name, j.Context),
-		Evidence: []string{
-			quote.Owner(j),
-			fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
-				j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime)),
-		},
-		Remedy: runOnWorker(v, s, q),
+	isAdmitted := view.IsTrue(w.Condition(kueue.Admitted)) && w.Status.Admission != nil
+	switch {
+	case !is && isAdmitted:
+		reportAdmittedHere(v, s, fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue admitted it on %s, where nothing runs it", q.Name, j.Context), runOnWorker(v, s, q))
+	case !is && w.IsActive():
+		reportQueuedHere(v, s, q)
+	case is && isAdmitted && !w.Status.Admission.HasFlavor() && len(w.Status.AdmissionChecks) == 0:
+		reportAdmittedHere(v, s, fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it",
+			q.Name, strings.Join(q.Covered(), ", "), j.Context),
+			command.Say("%s; or to run it on %s, %s", advice.CreateAgainWith(j, "with a request for "+resourcesOf(q)), j.Context, advice.Disown(v, j)))
 	}
-	if isWithout {
-		covered := q.Covered()
-		sighting.Message = fmt.Sprintf("requests nothing that ClusterQueue %s covers (%s), so Kueue on %s admitted it without MultiKueue, and no controller runs it", q.Name, strings.Join(covered, ", "), j.Context)
-		sighting.Remedy = command.Say("%s; or to run it on %s, %s", advice.CreateAgainWith(j, "with a request for "+resourcesOf(q)), j.Context, advice.Disown(v, j))
-	}
-	v.Report(sighting)
 }
 
-// runOnWorker returns how to run a Job that Kueue admitted on the manager. Another queue comes first, because that
-// changes only the Job. A check of its own ClusterQueue is a way only if it helps the Job and stops no others.
+// queueOf returns the ClusterQueue that has reserved quota for a submission or, before, that of its LocalQueue; nil if
+// unknown.
+func queueOf(v *view.View, s view.Submission) *kueue.ClusterQueue {
+	if admission := s.Workload.Status.Admission; admission != nil {
+		q, _ := v.ClusterQueue(s.Manager, admission.ClusterQueue)
+		return q
+	}
+	return v.QueueBehind(s.Manager, s.Workload.Namespace, s.Workload.Spec.QueueName)
+}
+
+// hasUnserved reports whether a ClusterQueue names a check that no controller has picked up: JM008 reports it, and its
+// controller may be a mistyped MultiKueue.
+func hasUnserved(v *view.View, f *inspect.Facts, q *kueue.ClusterQueue) bool {
+	return slices.ContainsFunc(q.Checks(), func(name string) bool {
+		c, _ := v.Check(f, name)
+		return c != nil && !c.IsServed()
+	})
+}
+
+// reportAdmittedHere reports a Job that Kueue admitted on its own cluster.
+func reportAdmittedHere(v *view.View, s view.Submission, message string, remedy command.Prose) {
+	j, w, admitted := s.Job(), s.Workload, s.Workload.Condition(kueue.Admitted)
+	evidence := fmt.Sprintf("%s: condition Admitted of Workload %s/%s is True since %s, without admission checks and without clusterName",
+		j.Context, w.Namespace, w.Name, quote.Time(admitted.LastTransitionTime))
+	if len(w.Status.AdmissionChecks) > 0 {
+		evidence = strings.Replace(evidence, "without admission checks and", "without a check of MultiKueue and", 1)
+	}
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: admitted.LastTransitionTime.Time, Jobs: []*inspect.Job{j},
+		Message: message, Remedy: remedy, Evidence: []string{quote.Owner(j), evidence},
+	})
+}
+
+// reportQueuedHere reports a Job that Kueue would admit on its own cluster. Quota there, a queue that is open, or another
+// check would not help the Job: JM019 is about these.
+func reportQueuedHere(v *view.View, s view.Submission, q *kueue.ClusterQueue) {
+	j, w := s.Job(), s.Workload
+	v.Report(view.Sighting{
+		Object: view.Of(j), Since: w.CreationTimestamp.Time, Jobs: []*inspect.Job{j}, Covers: []string{"JM019"},
+		Message: fmt.Sprintf("ClusterQueue %s has no MultiKueue check: Kueue would admit it on %s, where nothing runs it", q.Name, j.Context),
+		Evidence: []string{
+			quote.Owner(j), fmt.Sprintf("%s: spec.queueName of Workload %s/%s is %s", j.Context, w.Namespace, w.Name, w.Spec.QueueName),
+			fmt.Sprintf("%s: no AdmissionCheck of ClusterQueue %s is one of MultiKueue", j.Context, q.Name),
+		},
+		Remedy: runOnWorker(v, s, q),
+	})
+}
+
+// runOnWorker returns how to run a Job that Kueue admits on the manager. Another queue comes first, because that
+// changes only the Job. The queue of a Workload cannot change while it has quota (kueue:
+// pkg/webhooks/workload_webhook.go). A check of its own ClusterQueue is a way only if it helps the Job and stops no others.
 func runOnWorker(v *view.View, s view.Submission, q *kueue.ClusterQueue) command.Prose {
 	j, queue := s.Job(), advice.DispatchingQueue(v, s)
 	var ways []command.Prose
 	if queue != advice.QueuePlaceholder {
-		ways = append(ways, afterOpening(advice.OpenQueue(v, s, queue), advice.CreateAgainWith(j, "with label "+delegation.QueueNameLabel+"="+queue)))
+		use := advice.CreateAgainWith(j, "with label "+delegation.QueueNameLabel+"="+queue)
+		if j.Suspended && !s.HasQuota() {
+			use = advice.UseQueue(v, s, queue)
+		}
+		ways = append(ways, afterOpening(advice.OpenQueue(v, s, queue), use))
 	}
 	if v.MayDispatch(s.Manager, j.Namespace, s.Workload.Spec.QueueName) && !v.HasOtherWorkloads(s.Manager, q) {
 		ways = append(ways, advice.AddMultiKueueCheck(v, s.Manager, q))

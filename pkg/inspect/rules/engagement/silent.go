@@ -2,6 +2,7 @@ package engagement
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -106,7 +107,11 @@ func reportNoWorkload(v *view.View, s view.Submission) {
 	case e != nil && e.Reason == noPriorityClass:
 		// Kueue is at work, and reports what is missing.
 		sighting.Awaits, sighting.Cause = nil, ""
-		sighting.Message = fmt.Sprintf("Kueue on %s creates no Workload for it: its WorkloadPriorityClass does not exist there", j.Context)
+		class := "its WorkloadPriorityClass"
+		if name := j.Marks.PriorityClass; name != "" {
+			class = "WorkloadPriorityClass " + name
+		}
+		sighting.Message = fmt.Sprintf("Kueue on %s creates no Workload for it: %s does not exist there", j.Context, class)
 		sighting.Remedy = command.Say("create the WorkloadPriorityClass, or set label kueue.x-k8s.io/priority-class of the %s to an existing one: %s",
 			j.Kind, command.Kubectl(j.Context, "", "get", "workloadpriorityclasses.kueue.x-k8s.io"))
 	}
@@ -183,7 +188,7 @@ func managerIsItsWorker() view.Rule {
 func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 	var jobs []*inspect.Job
 	for _, s := range v.Submissions() {
-		if s.Manager == f && s.Chosen() == c.Name && s.IsLive() {
+		if s.Manager == f && s.IsLive() && (s.Chosen() == c.Name || s.WaitsForWorkers() && hasOnlyItself(v, s, c.Name)) {
 			jobs = append(jobs, s.Job())
 		}
 	}
@@ -204,5 +209,19 @@ func reportItself(v *view.View, f *inspect.Facts, c *kueue.MultiKueueCluster) {
 		Evidence: []string{fmt.Sprintf("%s: server in Secret %s of MultiKueueCluster %s is %s, which is %s itself",
 			f.Context, c.SecretName(), c.Name, v.ServerOf(f, c.Name), f.Context)},
 		Remedy: remedy,
+	})
+}
+
+// hasOnlyItself reports whether the workers of a waiting submission are all its manager itself, and a MultiKueueCluster is one
+// of them.
+func hasOnlyItself(v *view.View, s view.Submission, cluster string) bool {
+	f := s.Manager
+	if !v.CanRead(f, inspect.PartChecks, inspect.PartConfigs) {
+		return false
+	}
+	names := f.Kueue.ClustersBehind([]string{s.Check.Name})
+	return slices.Contains(names, cluster) && !slices.ContainsFunc(names, func(name string) bool {
+		c, _ := v.MultiKueueCluster(f, name)
+		return c == nil || !v.IsItself(f, c)
 	})
 }
