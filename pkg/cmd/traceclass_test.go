@@ -54,8 +54,34 @@ func TestMissingClass(t *testing.T) {
 				assert.Assert(t, !strings.Contains(out, says), out)
 				assert.Assert(t, strings.Contains(strings.ToLower(out), "fix: check that "+strings.ToLower(tt.missing)+" exists"), out)
 			}
-			out, _, _ = run(t, "trace", "train", "-n", "default", "--from", dir)
-			assert.Assert(t, !strings.Contains(out, says), out)
+			for _, args := range [][]string{{"trace", "train"}, {"check", "--grace", "0s"}, {"ls", "--reason"}} {
+				out, _, _ = run(t, append(args, "-n", "default", "--from", dir)...)
+				assert.Assert(t, !strings.Contains(out, says), out)
+			}
+			rewrite(t, filepath.Join(dir, "snapshot.yaml"), "  file: kwok-mgr.yaml\n", "  file: kwok-mgr.yaml\n  recorded: [workloadpriorityclasses.kueue.x-k8s.io, priorityclasses.scheduling.k8s.io]\n  served: [scheduling.k8s.io/v1]\n")
+			for _, args := range [][]string{{"trace", "train"}, {"check", "--grace", "0s"}, {"ls", "--reason"}} {
+				out, _, _ = run(t, append(args, "-n", "default", "--from", dir)...)
+				assert.Assert(t, strings.Contains(out, says), out)
+			}
+			// Without a class, none is at fault.
+			rewrite(t, path, tt.labels, "")
+			rewrite(t, path, tt.podClass, "")
+			for _, args := range [][]string{{"trace", "train"}, {"check", "--grace", "0s"}} {
+				out, _, _ = run(t, append(args, "-n", "default", "--from", dir)...)
+				assert.Assert(t, strings.Contains(out, "created no Workload") && !strings.Contains(strings.ToLower(out), "priorityclass"), out)
+			}
 		})
 	}
+}
+
+// rewrite replaces a text in a file, "" for nothing.
+func rewrite(t *testing.T, path, old, replacement string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	assert.NilError(t, err)
+	if old != "" {
+		assert.Assert(t, strings.Contains(string(text), old), path)
+		text = []byte(strings.Replace(string(text), old, replacement, 1))
+	}
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
 }

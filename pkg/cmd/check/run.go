@@ -51,7 +51,7 @@ func (o *checkOptions) Run(ctx context.Context) error {
 
 // read checks once.
 func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer) (*inspect.FindingList, error) {
-	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Classes: o.flags.From == "", Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Classes: true, InSnapshot: o.flags.From != "", Addresses: addresses, Now: o.Clock.Now})
 	if !o.query.AllNamespaces && !hasJobs(inventory) {
 		if err := util.MissingNamespace(ctx, f, util.WithA); err != nil {
 			return nil, err

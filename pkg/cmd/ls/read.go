@@ -99,7 +99,7 @@ func (o *listOptions) isWholeNamespace(f *fleet.Fleet) bool {
 // listJudged lists Jobs with results that need the related objects of all clusters: the codes of
 // check's findings, if isJudged is set, and the reasons of the Jobs' states.
 func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses []kubecontext.Address, confirmer *rules.Confirmer, isJudged bool) (list *inspect.OwnerList, others []*inspect.Job) {
-	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Classes: o.flags.From == "", Pods: o.reasons, Addresses: addresses, Now: o.Clock.Now})
+	inventory := read.Read(ctx, f, read.Want{Jobs: &o.query, Evidence: true, Classes: true, InSnapshot: o.flags.From != "", Pods: o.reasons, Addresses: addresses, Now: o.Clock.Now})
 	var judgment rules.Judgment
 	var codes map[inspect.Ref][]string
 	// Rules know what a listing of some contexts lacks, as in trace.

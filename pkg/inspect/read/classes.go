@@ -72,8 +72,8 @@ func (n ClassNames) Deciding(class *placement.Class) inspect.Class {
 const mostClasses = 20
 
 // readClasses reads the classes of the listed Jobs that have no Workload: Kueue creates none if a class
-// does not exist. A denial is not a gap.
-func (r *factReader) readClasses(ctx context.Context) {
+// does not exist. A denial is not a gap. A class that a snapshot lacks may exist.
+func (r *factReader) readClasses(ctx context.Context, inSnapshot bool) {
 	f := r.facts
 	if f.Gaps[inspect.PartWorkloads] != nil {
 		return
@@ -93,7 +93,7 @@ func (r *factReader) readClasses(ctx context.Context) {
 		}
 		left--
 		r.wg.Go(func() {
-			class := classOf(ctx, r.cluster, j)
+			class := classOf(ctx, r.cluster, j, inSnapshot)
 			r.store(func() { f.AddClass(j, class) })
 		})
 	}
@@ -102,8 +102,8 @@ func (r *factReader) readClasses(ctx context.Context) {
 
 // classOf reads the class of a listed Job. Lists lack the Pod template, so it reads the Job again if it
 // has no WorkloadPriorityClass.
-func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job) inspect.Class {
-	names := ClassNames{WorkloadPriority: j.Marks.PriorityClass}
+func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job, inSnapshot bool) inspect.Class {
+	names := ClassNames{WorkloadPriority: j.Marks.PriorityClass, InSnapshot: inSnapshot}
 	if names.WorkloadPriority == "" && !j.Row().IsJob() {
 		return inspect.Class{Unread: "its Pod templates are not read"}
 	}
@@ -117,7 +117,7 @@ func classOf(ctx context.Context, c *fleet.Cluster, j *inspect.Job) inspect.Clas
 		}
 		names.Priority = delegation.TextAt(*o, "spec", "template", "spec", "priorityClassName")
 	}
-	if names == (ClassNames{}) {
+	if names.deciding() == (inspect.ClassName{}) {
 		return inspect.Class{}
 	}
 	_, unread, missing := priorityOf(ctx, c, names)

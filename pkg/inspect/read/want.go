@@ -30,8 +30,9 @@ type Want struct {
 	// Evidence is whether to read what rules need: Pods and warnings of delegated Jobs and mirrors,
 	// Leases of dispatched Jobs, Namespaces, and Kueue's objects.
 	Evidence bool
-	// Classes is whether Evidence includes the priority classes of Jobs without a Workload. A snapshot
-	// may lack existing ones.
+	// InSnapshot is whether a snapshot is read, which may lack existing classes.
+	InSnapshot bool
+	// Classes is whether Evidence includes the priority classes of Jobs without a Workload.
 	Classes bool
 	// Pods is whether Evidence includes the Pods and warnings of all unfinished Jobs.
 	Pods bool
@@ -149,7 +150,7 @@ func (w *Want) read(ctx context.Context, c *fleet.Cluster) (*inspect.Facts, erro
 		unsettled.settle(ctx, c, facts, w.known(c.Context) == nil)
 	}
 	if w.Classes && facts.Kueue != nil {
-		(&factReader{cluster: c, facts: facts, version: facts.Kueue.Version}).readClasses(ctx)
+		(&factReader{cluster: c, facts: facts, version: facts.Kueue.Version}).readClasses(ctx, w.InSnapshot)
 	}
 	facts.Skew = c.Skew()
 	if w.isWhole() {

@@ -125,7 +125,13 @@ func (t *Tracer) classes(ctx context.Context, f *fleet.Fleet, v *inspect.Invento
 	}
 	manager := v.Facts(o.Context)
 	names := read.ClassNamesOf(o)
-	if names == (read.ClassNames{}) || manager == nil || manager.Kueue == nil || len(v.WorkloadsOf(p, manager)) > 0 {
+	if manager == nil || manager.Kueue == nil || len(v.WorkloadsOf(p, manager)) > 0 {
+		return nil
+	}
+	if names == (read.ClassNames{}) {
+		if o.Object != nil && o.Row().IsJob() {
+			manager.AddClass(o, inspect.Class{}) // The Pod templates of other kinds are not read.
+		}
 		return nil
 	}
 	names.InSnapshot = t.InSnapshot
