@@ -312,6 +312,6 @@ func TestNotOfferedForLong(t *testing.T) {
 		found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 		assert.Equal(t, len(found), 1)
 		assert.Equal(t, found[0].Severity, want, found[0].Message)
-		assert.Assert(t, strings.Contains(found[0].Fixes[0].Shell(), "annotate workloads.kueue.x-k8s.io --all look-again=now"), "%+v", found[0].Fixes)
+		assert.Assert(t, strings.Contains(found[0].Fixes[0].Shell(), "annotate workloads.kueue.x-k8s.io job-train-aa7b6 look-again=now"), "%+v", found[0].Fixes)
 	}
 }

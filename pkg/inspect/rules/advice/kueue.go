@@ -210,11 +210,19 @@ func EndWait(v *view.View, j *inspect.Job, f *inspect.Facts, w *kueue.Workload, 
 // another step replaces it.
 const LookAtQuotas = "check its ResourceQuotas"
 
-// TriggerReconcile returns how to have Kueue reconcile a Workload at once, or all of a namespace if name is
-// "--all". Any change of a Workload does that.
-func TriggerReconcile(manager *inspect.Facts, namespace, name string) command.Prose {
-	annotate := kueue.Kubectl(manager.Context, "annotate", "Workload", namespace, name)
-	return command.Say("change the Workload, so that Kueue reconciles it: %s, and %s", annotate.With("look-again=now"), annotate.With("look-again-"))
+// TriggerReconcile returns how to have Kueue reconcile Workloads at once. Any change of a Workload does that.
+func TriggerReconcile(manager *inspect.Facts, namespace string, names ...string) command.Prose {
+	const most = 10 // The command stays readable. Once these have changed, the next check names the others.
+	what := "change the Workload, so that Kueue reconciles it"
+	switch {
+	case len(names) > most:
+		what = fmt.Sprintf("change their Workloads, so that Kueue reconciles them (the first %d of %d)", most, len(names))
+		names = names[:most]
+	case len(names) > 1:
+		what = "change their Workloads, so that Kueue reconciles them"
+	}
+	annotate := kueue.Kubectl(manager.Context, "annotate", "Workload", namespace, names[0]).With(names[1:]...)
+	return command.Say("%s: %s, and %s", what, annotate.With("look-again=now"), annotate.With("look-again-"))
 }
 
 // DropWorker returns how to give up a worker that its manager cannot reach. MultiKueue deletes mirrors over

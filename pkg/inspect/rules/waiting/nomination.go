@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
 // round is how long MultiKueue's incremental dispatcher waits before it
@@ -108,44 +109,58 @@ func nominatedInPart() view.Rule {
 }
 
 func detectNominatedInPart(v *view.View) {
+	workloads := map[*inspect.Job]string{}
 	for w := range unadmitted(v) {
 		config, rest, known := notOffered(v, w)
 		if len(w.used) == 0 || len(rest) == 0 || !known {
 			continue
 		}
-		f := w.Manager
-		workload := view.OfWorkload(f, w.Workload)
-		offered, others := strings.Join(w.used, ", "), strings.Join(rest, ", ")
-		s := view.Sighting{
-			Object: view.OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
-			Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Namespace + " " + w.Job().Kind,
-			Message: fmt.Sprintf("%s wait for %s; not offered to %s so far", quote.Plural(w.Job()), offered, others),
-			Evidence: []string{
-				fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(), offered),
-				fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),
-			},
-			Jobs: []*inspect.Job{w.Job()},
-		}
-		late := connectedLater(v, w, rest)
-		s.Evidence = append(s.Evidence, late...)
-		again := advice.TriggerReconcile(f, w.Job().Namespace, "--all")
-		s.Remedy = command.Say("%s; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", again, f.Context)
-		limit := round
-		if len(late) == 0 {
-			// The dispatcher may nominate them at the end of a round.
-			limit += time.Minute
-		}
-		if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > limit {
-			is := "is"
-			if len(rest) > 1 {
-				is = "are"
-			}
-			s.Severity = inspect.Warning
-			s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, which %s connected", quote.Plural(w.Job()), offered, others, is)
-			s.Remedy = again
-		}
-		v.Report(s)
+		workloads[w.Job()] = w.Workload.Name
+		v.Report(offeredInPart(v, w, config, rest, workloads))
 	}
+}
+
+// offeredInPart describes a Job that was not offered to the rest of the usable clusters of its config. workloads has the
+// names of the Workloads of all such Jobs.
+func offeredInPart(v *view.View, w *waiter, config *kueue.MultiKueueConfig, rest []string, workloads map[*inspect.Job]string) view.Sighting {
+	f := w.Manager
+	workload := view.OfWorkload(f, w.Workload)
+	offered, others := strings.Join(w.used, ", "), strings.Join(rest, ", ")
+	s := view.Sighting{
+		Object: view.OfKueue(f, "MultiKueueConfig", "", config.Name), Since: w.since,
+		Cause:   f.Context + " " + config.Name + " " + offered + " " + others + " " + w.Job().Namespace + " " + w.Job().Kind,
+		Message: fmt.Sprintf("%s wait for %s; not offered to %s so far", quote.Plural(w.Job()), offered, others),
+		Evidence: []string{
+			fmt.Sprintf("%s: status.nominatedClusterNames of %s is %s", f.Context, workload.String(), offered),
+			fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s is %s", f.Context, config.Name, strings.Join(config.Spec.Clusters, ", ")),
+		},
+		Jobs: []*inspect.Job{w.Job()},
+	}
+	late := connectedLater(v, w, rest)
+	s.Evidence = append(s.Evidence, late...)
+	otherwise := command.Say("; or wait up to five minutes, if Kueue on %s uses the incremental dispatcher", f.Context)
+	limit := round
+	if len(late) == 0 {
+		// The dispatcher may nominate them at the end of a round.
+		limit += time.Minute
+	}
+	if v.Age(f.Context, lastNominationTrigger(v, w, rest)) > limit {
+		is := "is"
+		if len(rest) > 1 {
+			is = "are"
+		}
+		s.Severity, otherwise = inspect.Warning, ""
+		s.Message = fmt.Sprintf("%s wait for %s; Kueue does not offer them to %s, which %s connected", quote.Plural(w.Job()), offered, others, is)
+	}
+	s.Remedy = advice.TriggerReconcile(f, w.Workload.Namespace, w.Workload.Name) + otherwise
+	s.Group = func(first *view.Sighting, all []view.Sighting) {
+		names := make([]string, len(all))
+		for i := range all {
+			names[i] = workloads[all[i].Jobs[0]]
+		}
+		first.Remedy = advice.TriggerReconcile(f, w.Workload.Namespace, names...) + otherwise
+	}
+	return s
 }
 
 // connectedLater quotes which clusters were connected after the nominations were made. Kueue's
