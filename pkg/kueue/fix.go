@@ -310,7 +310,13 @@ func RaiseQuota(context string, q *ClusterQueue, raises ...Raise) (fix command.F
 // quota.
 func (s FixTarget) isQuotaForeign() bool {
 	q := s.ClusterQueue
-	return q != nil && (q.Status.EffectiveQuotas != nil || meta.IsStatusConditionTrue(q.Status.Conditions, quotaAutomation))
+	return q != nil && (q.Status.EffectiveQuotas != nil || q.SumsWorkers())
+}
+
+// SumsWorkers reports whether MultiKueue sets the quota of a ClusterQueue to the sum of its connected workers (kueue:
+// pkg/controller/admissionchecks/multikueue/clusterqueue.go).
+func (q *ClusterQueue) SumsWorkers() bool {
+	return meta.IsStatusConditionTrue(q.Status.Conditions, quotaAutomation)
 }
 
 // quotaAutomation is the condition of a ClusterQueue whose quota MultiKueue writes (kueue:
@@ -330,7 +336,7 @@ func (s FixTarget) editQuota(format string, arguments ...any) command.Fix {
 		return fix("%s, in %s: it sets the quota of ClusterQueue %s", text, q.Status.EffectiveQuotas.orchestrator(), name)
 	}
 	return fixBy(list(s.Context, "MultiKueueCluster"),
-		"raise the quota of a worker: MultiKueue sets that of ClusterQueue %s on %s to the sum of its workers", name, s.Context)
+		"list the workers, and raise the quota of one: MultiKueue sets that of ClusterQueue %s on %s to their sum", name, s.Context)
 }
 
 // clusterQueueName returns the name of the Workload's ClusterQueue, "" if unknown.

@@ -61,7 +61,7 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"too large, quota set by MultiKueue", "{" + queue + "}, status: {conditions: [{type: MultiKueueManagerQuotaAutomation, status: \"True\"}]}}", "ExceedsMaxQuota", over,
-			fewer + "raise the quota of a worker: MultiKueue sets that of ClusterQueue q on w1 to the sum of its workers: kubectl --context w1 get multikueueclusters.kueue.x-k8s.io",
+			fewer + "list the workers, and raise the quota of one: MultiKueue sets that of ClusterQueue q on w1 to their sum: kubectl --context w1 get multikueueclusters.kueue.x-k8s.io",
 		},
 		{
 			"too large, quota set by an orchestrator", "{" + queue + "}, status: {effectiveQuotas: {orchestratorRef: {kind: Plan, name: night}}}}", "ExceedsMaxQuota", over,

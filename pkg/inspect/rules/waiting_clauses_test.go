@@ -46,6 +46,7 @@ func TestAnswersOfChecks(t *testing.T) {
 	clause, f := clauseOf(t, v, "JM020", "d05b")
 	assert.Equal(t, clause, "MultiKueue waits for AdmissionCheck budget of kwok-mgr, which is pending again: its last answer was Retry (ask again)")
 	assert.Assert(t, strings.Contains(f.Message, "is pending again for default/d05b: its last answer was Retry"), f.Message)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "check that controller acme.example.com/budget runs on kwok-mgr, and read "), f.Remedy)
 	clause, _ = clauseOf(t, v, "JM020", "d05a")
 	assert.Assert(t, strings.HasSuffix(clause, "is pending again: its last answer was Rejected (no money left)"), clause)
 
@@ -87,6 +88,22 @@ func TestFixOfWorkersCheck(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(f.Remedy, "check that controller acme.example.com/gate runs on kwok-w1 and kwok-w2, and read the message of the check: "), f.Remedy)
 	assert.Equal(t, strings.Count(f.Remedy, " describe "), 2, f.Remedy)
 	assert.Equal(t, strings.Count(f.Remedy, " describe workloads.kueue.x-k8s.io job-d06a-"), 2, f.Remedy)
+}
+
+// TestFixOfAnsweredCheck checks that the fix does not ask whether a controller runs that has said why its check is
+// pending, on the manager and on workers.
+func TestFixOfAnsweredCheck(t *testing.T) {
+	const want = "resolve what AdmissionCheck budget reports, or ask the owner of controller acme.example.com/budget, and read the events of the Workload: "
+	check := `{apiVersion: kueue.x-k8s.io/v1beta2, kind: AdmissionCheck, metadata: {name: budget}, spec: {controllerName: acme.example.com/budget}}`
+	const answer = `{name: budget, state: Pending, message: "used up until 1 December", lastTransitionTime: "2026-11-20T23:24:44Z"}`
+	const onWorker = `{status: {conditions: [{type: QuotaReserved, status: "True", reason: QuotaReserved, message: "", lastTransitionTime: "2026-11-20T23:24:46Z"}], admissionChecks: [` + answer + `]}}`
+	for code, edits := range map[string][]edit{
+		"JM020": append(noNomination(", "+answer), add("kwok-mgr", check)),
+		"JM030": {add("kwok-w1", check), add("kwok-w2", check), patch("kwok-w1", waitingWorkload, onWorker), patch("kwok-w2", waitingWorkload, onWorker)},
+	} {
+		_, f := clauseOf(t, testCase{base: recordedNoQuota, edits: edits}.make(t), code, "train")
+		assert.Assert(t, strings.HasPrefix(f.Remedy, want), f.Remedy)
+	}
 }
 
 // TestFixOfProvisioning checks that the fix of a ProvisioningRequest that is pending is about the nodes: the controller

@@ -39,7 +39,7 @@ func otherHoldCases() []testCase {
 	}
 	all = append(all, held("preempted", "WaitingForPreemptedWorkloads", "Pending the preemption of 1 workload(s)", true, true)...)
 	all = append(all, held("not ready", "WaitingForPodsReady", "waiting for all admitted workloads to be in PodsReady condition", true, true)...)
-	all = append(all, held("gated", "AdmissionGated", "Admission is gated by: example.com/audit", true, false)...)
+	all = append(all, held("gated", "AdmissionGated", "Admission is gated by: example.com/audit", true, true)...)
 	all = append(all, held("on hold", "OnHold", "it is on hold", true, true)...)
 	all = append(all, held("devices", "DRAResourcesUnresolved", "deviceClassName: Not found", true, true)...)
 	return append(all, held("not looked at", "PendingEvaluation", "Workload is pending evaluation in the scheduling queue", false, false)...)
@@ -124,7 +124,7 @@ func TestQuotaIsAdded(t *testing.T) {
 			rule, _ := rules.ByCode("JM019")
 			found := judge(t, c.make(t), []rules.Rule{rule}, 0)
 			assert.Equal(t, len(found), 1, "%+v", found)
-			assert.Equal(t, strings.Contains(found[0].Remedy, "raise the quota of a worker"), isMade, found[0].Remedy)
+			assert.Equal(t, strings.Contains(found[0].Remedy, "raise the quota of one"), isMade, found[0].Remedy)
 			assert.Equal(t, strings.Contains(found[0].Remedy, " edit clusterqueue"), !isMade, found[0].Remedy)
 		}
 	}

@@ -139,7 +139,7 @@ func managerQuotaCases() []testCase {
 			edits: []edit{backInQueue("Misconfigured", "resources validation failed")},
 		},
 		{name: "not looked at yet", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("PendingEvaluation", "")}},
-		{name: "gated by another controller", code: "JM019", base: recordedNoQuota, edits: []edit{backInQueue("AdmissionGated", "Admission is gated by: example.com/gate")}},
+		{name: "gated by another controller", code: "JM019", base: recordedNoQuota, fires: true, edits: []edit{backInQueue("AdmissionGated", "Admission is gated by: example.com/gate")}},
 		{name: "too big, and deactivated", code: "JM019", base: recordedNoQuota, edits: []edit{tooBig, patch("kwok-mgr", waitingWorkload, `{spec: {active: false}}`)}},
 		{
 			name: "a bigger size of what runs", code: "JM019", base: recordedNoQuota,

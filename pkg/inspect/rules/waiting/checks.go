@@ -62,7 +62,8 @@ func reportOpenCheck(v *view.View, s view.Submission, state kueue.CheckState) {
 	if check != nil {
 		controller := check.Spec.ControllerName
 		read := command.Say("read the %s: %s", whatToRead(answer), advice.KubectlObject(view.OfWorkload(f, s.Workload), "describe"))
-		remedy = command.Join(append(checkControllers([]string{controller}, map[string][]string{controller: {f.Context}}, s.Job().Namespace), read), ", and ")
+		contexts := map[string][]string{controller: {f.Context}}
+		remedy = command.Join(append(checkControllers([]string{controller}, contexts, s.Job().Namespace, state), read), ", and ")
 		if active := meta.FindStatusCondition(check.Status.Conditions, kueue.Active); active != nil {
 			evidence = append(evidence, quote.Condition(o, active))
 		}

@@ -49,9 +49,6 @@ func describeHeld(v *view.View, s view.Submission, wait *kueue.Wait) (view.Sight
 	switch {
 	case wait.Reason == kueue.ReasonQuotaInUse:
 		describeQuotaWait(v, &sighting, s, wait)
-	case wait.Reason == kueue.ReasonAdmissionGated:
-		// Users asked for the gate, and their own controller reports it.
-		return sighting, false
 	case view.IsHeldOtherwise(wait):
 		sighting.Severity = severityOf(wait)
 	case wait.IsForQueue():

@@ -137,16 +137,21 @@ func readCheck(v *view.View, state kueue.CheckState, copies []view.Copy, answer 
 		workersOf[name] = append(workersOf[name], c.Worker.Context)
 	}
 	read := command.Say("read the %s: %s", whatToRead(answer), command.Join(append(unknown, workloads...), ", and "))
-	return command.Join(append(checkControllers(names, workersOf, copies[0].Workload.Namespace), read), ", and ")
+	return command.Join(append(checkControllers(names, workersOf, copies[0].Workload.Namespace, state), read), ", and ")
 }
 
-// checkControllers returns how to find out why the controllers of AdmissionChecks have not answered. contexts are the
-// contexts of each, namespace is that of the Workloads.
-func checkControllers(names []string, contexts map[string][]string, namespace string) []command.Prose {
+// checkControllers returns how to find out why the controllers of an AdmissionCheck have not let Workloads pass. contexts
+// are the contexts of each, namespace is that of the Workloads, and state is that of the check in one of them. A
+// controller that has written a message since the last eviction runs.
+func checkControllers(names []string, contexts map[string][]string, namespace string, state kueue.CheckState) []command.Prose {
 	var all []command.Prose
 	for _, name := range names {
 		if name != kueue.ProvisioningController {
-			all = append(all, command.Say("check that controller %s runs on %s", name, inspect.And(contexts[name])))
+			step := command.Say("check that controller %s runs on %s", name, inspect.And(contexts[name]))
+			if state.Message != "" && !state.WasReset() {
+				step = command.Say("resolve what AdmissionCheck %s reports, or ask the owner of controller %s", state.Name, name)
+			}
+			all = append(all, step)
 			continue
 		}
 		var show []command.Prose
