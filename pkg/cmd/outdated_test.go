@@ -9,6 +9,34 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestOutdatedWait checks that a Job that waits for quota, although the quota is free, is the same warning: the Job does
+// not wait for quota.
+func TestOutdatedWait(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, "no-quota-on-workers"))))
+	for _, worker := range []string{"kwok-w1", "kwok-w2"} {
+		path := filepath.Join(dir, worker+".yaml")
+		recorded, err := os.ReadFile(path)
+		assert.NilError(t, err)
+		raised := strings.NewReplacer("nominalQuota: '1'", "nominalQuota: '100'", "ExceedsMaxQuota", "WaitingForQuota", `insufficient quota for cpu
+        in flavor default-flavor, previously considered podsets requests (0) + current
+        podset request (2) > maximum capacity (1)`, `insufficient unused quota for cpu in flavor default-flavor, 1 more needed`).Replace(string(recorded))
+		raised += "- {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: default-flavor, uid: flavor-" + worker + "}}\n"
+		assert.NilError(t, os.WriteFile(path, []byte(raised), 0o600))
+	}
+	const (
+		says  = "kwok-w1: by the quotas read it fits now, but Kueue says: needs 1 more cpu (flavor default-flavor)"
+		check = "check that Kueue runs on kwok-w1: the quota fits, and Kueue has not judged it again: `kubectl --context kwok-w1 get deployments,pods -A"
+		row   = "worker1  kwok-w1  waits    by the quotas read it fits now, but Kueue says: needs 1 more cpu (flavor default-flavor)"
+	)
+	out, _, _ := run(t, "trace", "train", "--from", dir)
+	assert.Assert(t, strings.Contains(out, says+".\nFix: "+check) && strings.Contains(out, row), out)
+	out, _, code := run(t, "check", "--from", dir, "--grace", "1s")
+	assert.Equal(t, code, 3)
+	assert.Assert(t, strings.Contains(out, "1 warning in 1 delegated Job") && strings.Contains(out, "fix: "+check), out)
+	assert.Assert(t, strings.Contains(out, "Jobs wait on the workers; default/train: "+says) && !strings.Contains(out, "wait for quota"), out)
+}
+
 // TestOutdatedVerdict checks that a verdict of Kueue that is older than the quota is a warning: the fix is
 // to check Kueue, not to raise the quota again.
 func TestOutdatedVerdict(t *testing.T) {

@@ -1,5 +1,7 @@
 package inspect
 
+import "github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
+
 // PlacementReason says in one word why a placement has its verdict.
 type PlacementReason string
 
@@ -12,6 +14,8 @@ const (
 	Unreadable PlacementReason = "Unreadable"
 	// NotConnected means that the manager has no connection to the cluster.
 	NotConnected PlacementReason = "NotConnected"
+	// NotRequested means that an annotation of the Workload excludes the cluster.
+	NotRequested PlacementReason = "NotRequested"
 	// NoKueue means that the cluster does not serve Kueue's API.
 	NoKueue PlacementReason = "NoKueue"
 	// RefusedByServer means that the API server of the cluster refuses the object.
@@ -87,16 +91,17 @@ const (
 // PlacementReasons returns all reasons of placements.
 func PlacementReasons() []PlacementReason {
 	return []PlacementReason{
-		"", NoContext, Unreadable, NotConnected, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
+		"", NoContext, Unreadable, NotConnected, NotRequested, NoKueue, RefusedByServer, NamespaceMissing, NamespaceNotSelected,
 		NoQueueLabel, QueueMissing, QueueStopped, QueueInactive, OutsideLimits, OverLimit, NoSuchResource,
 		FlavorMismatch, QuotaInUse, BehindInQueue, CheckPending, CheckRejected, Deactivated, OnHold,
 		DevicesUnresolved, SaidByKueue, NotDispatched, NothingRequested, OwnerRefused, ClassMissing, NameTaken, DependencyMissing, NamespaceQuota, PodsRefused, NoPods, NoNode, NothingInTheWay, HasQuota, HasRoom,
 	}
 }
 
-// IsOutdated reports whether Kueue's verdict "never" is older than the quota, which is enough now.
+// IsOutdated reports whether Kueue's message is older than the quota, which is enough now.
 func (p *Placement) IsOutdated() bool {
-	return p.Reason == SaidByKueue && p.Verdict == Unknown && p.Condition(ConditionQuota).State == Yes
+	isWait := p.Verdict == Waits && p.Wait != nil && p.Wait.Reason == kueue.ReasonQuotaInUse
+	return p.Reason == SaidByKueue && (p.Verdict == Unknown || isWait) && p.Condition(ConditionQuota).State == Yes
 }
 
 // Why returns the reason in a few words for a table, without what its other columns show.

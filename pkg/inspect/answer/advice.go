@@ -58,9 +58,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Find
 			}
 		}
 		q.addFixesTo(f)
-		if f.Code == view.NeverAdmitted && f.Severity == inspect.Error && q.mayFitByNow() {
-			f.Severity = inspect.Warning
-		}
+		q.addOutdated(f)
 	}
 	return mergeNever(findings)
 }
@@ -119,6 +117,20 @@ func (q *Question) ofOrigin(f inspect.Finding) inspect.Finding {
 		}
 	}
 	return f
+}
+
+// addOutdated makes a finding about quota a warning if Kueue has not judged the Job by its current quota: the Job neither
+// waits for quota nor exceeds it. Findings about a queue say so of their first Job.
+func (q *Question) addOutdated(f *inspect.Finding) {
+	if f.Code == view.BehindOthers || !q.mayFitByNow() {
+		return
+	}
+	f.Severity = inspect.Warning
+	if before, after, isAboutQueue := strings.Cut(f.Message, " wait for quota "); isAboutQueue {
+		name := q.Pair.Origin.Namespace + "/" + q.Pair.Origin.Name
+		after, _, _ = strings.Cut(after, "; "+name)
+		f.Message = fmt.Sprintf("%s wait %s; %s: %s", before, after, name, strings.TrimSuffix(lower(q.Trace.Message), "."))
+	}
 }
 
 // mayFitByNow reports whether the Job waits, and Kueue on a cluster has not judged it by its current quota.

@@ -223,15 +223,20 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"ClusterQueues that may not be read, and Kueue's word": {simple("4") + "unread: [ClusterQueues]\n" + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed", ""},
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
 		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
-		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "Kueue says: waits for quota that others use: 3 more needed; by the quotas read it fits now", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
-		"Kueue says never, and there is room":                  {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: needs more than the limit: too much", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
-		"Kueue says that it waits, and it is too big":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", "raise the quota of ClusterQueue q on w from 4 to 5 cpu"},
-		"what Kueue counts":                                    {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
-		"deactivated":                                          {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},
-		"MultiKueue withdraws it":                              {simple("4") + `own: {metadata: {uid: o}, spec: {active: false}, status: {conditions: [{type: Evicted, status: "True", reason: DeactivatedDueToEvictedOnManagerCluster, message: "", lastTransitionTime: null}]}}`, pods("1", "cpu: 1"), "waits", "MultiKueue withdrew it", "wait until MultiKueue deletes this copy"},
-		"it has quota":                                         {simple("4") + `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}`, pods("9", "cpu: 1"), "fits", "has quota", ""},
-		"behind a head that never fits":                        {strict("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "waits", "behind ml/head (priority 0) in ClusterQueue q (StrictFIFO)", ""},
-		"passing a head that never fits":                       {simple("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "fits", "", ""},
+		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "by the quotas read it fits now, but Kueue says: waits for quota that others use: 3 more needed", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
+		"Kueue says that it waits, and another one is first": {
+			strict("4") + strings.Replace(own("WaitingForQuota", "3 more needed"), "uid: o}", "uid: o}, spec: {priority: -1}", 1) + "workloads: [" + waiting("head", "99") + "]",
+			pods("1", "cpu: 1"), "waits", "behind ml/head (priority 0) in ClusterQueue q (StrictFIFO)", "",
+		},
+		"Kueue queues it again later, and there is room": {simple("4") + later, pods("1", "cpu: 1"), "waits", "Kueue says: ", "wait until Kueue queues the Workload again"},
+		"Kueue says never, and there is room":            {simple("4") + own("ExceedsMaxQuota", "too much"), pods("1", "cpu: 1"), "unknown", "by the quotas read it fits now, but Kueue says: needs more than the limit: too much", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
+		"Kueue says that it waits, and it is too big":    {simple("4") + own("WaitingForQuota", "3 more needed"), pods("5", "cpu: 1"), "waits", "", "raise the quota of ClusterQueue q on w from 4 to 5 cpu"},
+		"what Kueue counts":                              {simple("4") + own("ExceedsMaxQuota", "too much") + "told: [{name: main, resources: {cpu: 5}}]", pods("1", "cpu: 1"), "never", "needs 5 cpu, limit 4 (flavor f)", ""},
+		"deactivated":                                    {simple("4") + "own: {metadata: {uid: o}, spec: {active: false}}", pods("1", "cpu: 1"), "never", "deactivated", ""},
+		"MultiKueue withdraws it":                        {simple("4") + `own: {metadata: {uid: o}, spec: {active: false}, status: {conditions: [{type: Evicted, status: "True", reason: DeactivatedDueToEvictedOnManagerCluster, message: "", lastTransitionTime: null}]}}`, pods("1", "cpu: 1"), "waits", "MultiKueue withdrew it", "wait until MultiKueue deletes this copy"},
+		"it has quota":                                   {simple("4") + `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "True", reason: "", message: "", lastTransitionTime: null}]}}`, pods("9", "cpu: 1"), "fits", "has quota", ""},
+		"behind a head that never fits":                  {strict("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "waits", "behind ml/head (priority 0) in ClusterQueue q (StrictFIFO)", ""},
+		"passing a head that never fits":                 {simple("4") + "workloads: [" + waiting("head", "99") + "]", pods("1", "cpu: 1"), "fits", "", ""},
 		"could preempt": {
 			preempting(simple("4"), "withinClusterQueue: LowerPriority") + "workloads: [" + holding("q", "a", "f", "4", "10") + "]\nown: {metadata: {uid: o}, spec: {priority: 1000}}",
 			pods("1", "cpu: 1"), "waits", "could preempt ml/a", "",
@@ -285,6 +290,11 @@ func affinity(node string) string {
 func topology() string {
 	return `{spec: {template: {metadata: {annotations: {kueue.x-k8s.io/podset-required-topology: rack}}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}}`
 }
+
+// later is a Workload that Kueue queues again after a delay.
+const later = `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "False", reason: Pending, message: "", lastTransitionTime: null},
+  {type: Evicted, status: "True", reason: PodsReadyTimeout, message: "", lastTransitionTime: null}]}}
+`
 
 func own(reason, message string) string {
 	return `own: {metadata: {uid: o}, status: {conditions: [{type: QuotaReserved, status: "False", reason: ` + reason + `, message: "` + message + `", lastTransitionTime: null}]}}

@@ -109,14 +109,17 @@ func (s *site) isContradicted(v inspect.Verdict, result *assignment) bool {
 		return false
 	}
 	switch said := s.verdictOf(s.Wait); {
-	case v == inspect.Fits && said == inspect.Waits:
-		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it fits now", s.Wait.Text())
-		s.change(s.judgeAgain())
+	case v == inspect.Fits && s.blocked():
+		// It is not its turn, whatever Kueue said when it was.
 	case v == inspect.Never && said == inspect.Waits:
 		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it never fits", s.Wait.Text())
 		s.suggest(result)
-	case v == inspect.Fits && said == inspect.Never:
-		s.decide(inspect.Unknown, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", s.Wait.Text())
+	case v == inspect.Fits && said == inspect.Waits && s.Wait.Reason != kueue.ReasonQuotaInUse:
+		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it fits now", s.Wait.Text())
+		s.fix(*s.Wait, s.queue.Queue)
+	case v == inspect.Fits && (said == inspect.Waits || said == inspect.Never):
+		verdict := map[inspect.Verdict]inspect.Verdict{inspect.Waits: inspect.Waits, inspect.Never: inspect.Unknown}[said]
+		s.decide(verdict, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", s.Wait.Text())
 		s.change(s.judgeAgain())
 	default:
 		return false
