@@ -13,6 +13,7 @@ import (
 // such finding about its Jobs, whether or not that is the reason of the answer.
 func (q *Question) addFixes(a *Answer) {
 	if len(a.Fixes) > 0 {
+		q.addUnreadFixes(a)
 		return
 	}
 	if a.Reason == inspect.ReasonUnschedulable {
@@ -32,6 +33,21 @@ func (q *Question) addFixes(a *Answer) {
 		if f.Severity == inspect.Error {
 			a.Fixes, a.Remedy = []command.Fix{seeFinding(f)}, ""
 			return
+		}
+	}
+}
+
+// addUnreadFixes adds to the fixes for a Job that waits how to read the workers that were not read: the Job may fit there.
+func (q *Question) addUnreadFixes(a *Answer) {
+	if a.State != inspect.StateWaiting || len(a.Unchecked) == 0 || a.Remedy != "" {
+		return
+	}
+	for i := range q.Trace.Findings {
+		if f := &q.Trace.Findings[i]; f.Code == workersUnread && q.isAboutPair(f) && len(f.Fixes) > 0 {
+			read := f.Fixes[len(f.Fixes)-1] // The fixes for the workers that were read come before.
+			if !slices.ContainsFunc(a.Fixes, func(known command.Fix) bool { return known.Prose() == read.Prose() }) {
+				a.Fixes = append(slices.Clip(a.Fixes), read)
+			}
 		}
 	}
 }

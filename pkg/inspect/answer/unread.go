@@ -200,6 +200,9 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 	a.Reason = inspect.ReasonUnread
 	// An age would change the message although nothing else changes.
 	a.Message = fmt.Sprintf("Kueue on %s reserved quota and offered it to %s. Cannot see why no worker admits it: ", manager.Context, list(names))
+	if said := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, manager)).WhyNoWorker(); said != "" {
+		a.Message = fmt.Sprintf("Kueue on %s offered it to %s, and says: %s. Cannot see more: ", manager.Context, list(names), strings.TrimSuffix(said, "."))
+	}
 	byReason := map[string][]string{}
 	var reasons []string
 	for i, u := range a.Unchecked {

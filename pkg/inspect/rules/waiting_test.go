@@ -325,8 +325,16 @@ func TestWaitingFindings(t *testing.T) {
 		},
 		"one worker does not answer, and the other gives a reason": {
 			testCase: testCase{code: "JM135", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2")}}, severity: inspect.Info, findings: 1,
-			object: "kwok-mgr Job default/train", message: "Job default/train: waits for a worker; not all were read: cannot read kwok-w2: connection refused",
+			object: "kwok-mgr Job default/train", message: "Job default/train: waits for a worker; kwok-w1: needs 2 cpu, limit 1 (flavor default-flavor); not all were read: cannot read kwok-w2: connection refused",
 			remedy: "repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
+		},
+		"one worker does not answer, and the other has no free quota": {
+			testCase: testCase{code: "JM135", base: recordedNoQuota, edits: []edit{
+				unreachable("kwok-w2"), patch("kwok-w1", waitingWorkload, withoutQuota("WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")),
+			}},
+			severity: inspect.Info, findings: 1,
+			object: "kwok-mgr Job default/train", message: "Job default/train: waits for a worker; kwok-w1: needs 1 more cpu (flavor default-flavor); not all were read: cannot read kwok-w2: connection refused",
+			remedy: "wait until other Workloads release quota; or repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
 		},
 		"two workers without Kueue": {
 			testCase: testCase{code: "JM031", base: recordedKueueDown}, severity: inspect.Error, findings: 1,

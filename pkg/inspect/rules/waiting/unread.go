@@ -41,7 +41,10 @@ type unread struct {
 	remedies []command.Prose
 	// hasReason is whether another worker shows why it does not admit the submission.
 	hasReason bool
-	refusals  []refusal
+	// known says what quota it lacks on the other workers. waitsForQuota is whether one of them may do so later.
+	known         []string
+	waitsForQuota bool
+	refusals      []refusal
 }
 
 // cause is equal for all submissions that wait for the same workers, which were not read for the same reasons.
@@ -65,7 +68,13 @@ func (u *unread) report(v *view.View) {
 		Jobs:     []*inspect.Job{job},
 	}
 	if u.hasReason {
-		s.Message = "waits for a worker; not all were read: " + why
+		s.Message = strings.Join(append(append([]string{"waits for a worker"}, u.known...), "not all were read: "+why), "; ")
+	}
+	if u.waitsForQuota {
+		s.Remedy = command.Say("wait until other Workloads release quota; or %s", s.Remedy)
+	}
+	if said := u.w.Workload.WhyNoWorker(); said != "" {
+		s.Message = fmt.Sprintf("waits for a worker; Kueue says: %s; not all workers were read: %s", said, why)
 	}
 	v.Report(s)
 }
@@ -90,6 +99,7 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		case worker != nil:
 			isHeld := isHeldBy(v, w, worker)
 			u.hasReason = u.hasReason || isHeld
+			u.addHold(v, worker)
 			if !isHeld && !v.CanRead(worker, inspect.PartWorkloads, inspect.PartQueues) {
 				inPart = append(inPart, worker)
 			}
@@ -112,6 +122,20 @@ func unreadOf(v *view.View, w *waiter) (u unread) {
 		u.remedies = append(u.remedies, showAddresses(v, w.Manager, names))
 	}
 	return u
+}
+
+// addHold adds what quota the submission lacks on a worker that was read. Other rules report what else holds it there.
+func (u *unread) addHold(v *view.View, worker *inspect.Facts) {
+	copied, _ := v.Workload(worker, u.w.Workload.Namespace, u.w.Workload.Name)
+	if copied == nil {
+		return
+	}
+	wait, isHeld := view.HoldOf(copied)
+	if !isHeld || !wait.IsForQuota() {
+		return
+	}
+	u.known = append(u.known, worker.Context+": "+wait.Text())
+	u.waitsForQuota = u.waitsForQuota || wait.Reason == kueue.ReasonQuotaInUse
 }
 
 // selection returns the selected contexts and those of workers: first the manager and its workers.
