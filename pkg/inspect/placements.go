@@ -40,6 +40,8 @@ type Placement struct {
 	// Manager is whether this is the management cluster, which dispatches to the others and must
 	// reserve quota first.
 	Manager bool `json:"manager"`
+	// SumsWorkers is whether this is the management cluster, and the sum of its connected workers is its quota.
+	SumsWorkers bool `json:"-"`
 	// Chosen is whether the Job would be dispatched to this cluster.
 	Chosen bool `json:"chosen,omitempty"`
 	// Verdict is whether the Job could run on the cluster.

@@ -162,13 +162,13 @@ func (q *Question) needsNoReason(a *Answer) bool {
 }
 
 // isOfferedInVain reports whether a Job fits on a cluster, and was offered only to others that can never
-// run it. Findings about these do not explain why it waits.
+// run it, or that its manager cannot use. Findings about these do not explain why it waits.
 func (q *Question) isOfferedInVain(a *Answer) bool {
 	if a.Reason != inspect.ReasonNotOffered || q.Pair.Origin == nil {
 		return false
 	}
 	w := inspect.CurrentWorkload(q.Inventory.WorkloadsOf(q.Pair, q.Inventory.Facts(q.Pair.Origin.Context)))
-	return w != nil && neverOn(w.Status.Nominated, q.Trace.Placements)
+	return w != nil && inVain(q.Pair.Origin.Context, w.Status.Nominated, q.Trace.Placements) != ""
 }
 
 // isWithoutClass reports whether a class that the Job names does not exist.

@@ -34,9 +34,9 @@ func isAboutWait(code string) bool {
 }
 
 // IsAboutOthers reports whether a code may be about what other Jobs wait for: a Job that holds quota for nothing
-// or blocks a queue, or a controller that is behind.
+// or blocks a queue, a controller that is behind, or a worker that its manager cannot use.
 func IsAboutOthers(code string) bool {
-	return code == behind || IsOrphan(code) || neverMirrored(code) || code == podsMissing || isAboutWait(code)
+	return slices.Contains(view.ConnectionCodes(), code) || code == behind || IsOrphan(code) || neverMirrored(code) || code == podsMissing || isAboutWait(code)
 }
 
 // podsMissing is the code of Pods that do not start or cannot be created.

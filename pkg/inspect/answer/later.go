@@ -121,8 +121,9 @@ func (q *Question) unconnected(p *inspect.Placement) string {
 // connectionFixes returns how to connect a cluster: the fixes of the finding about it or, without
 // one, where to look.
 func (q *Question) connectionFixes(p *inspect.Placement) []command.Fix {
-	for i := range q.Trace.Findings {
-		if f := &q.Trace.Findings[i]; isAboutConnection(f) && f.Name == p.Cluster && len(f.Fixes) > 0 {
+	for _, f := range slices.Concat(q.Trace.Findings, q.Findings) {
+		isOfManager := q.Pair.Origin == nil || f.Context == q.Pair.Origin.Context
+		if isAboutConnection(&f) && f.Name == p.Cluster && isOfManager && len(f.Fixes) > 0 {
 			return slices.Clone(f.Fixes)
 		}
 	}

@@ -51,9 +51,9 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 // gated returns the answer if the management cluster itself does not let the Job pass. If no
 // worker would either, the answer contains that, so that one change is enough.
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
-	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.fixesFor([]inspect.Placement{*p})}
-	a.Message = strings.TrimSpace(q.needs(p) + " " + closedQueues([]inspect.Placement{*p}))
 	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
+	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.gateFixes(p, workers)}
+	a.Message = strings.TrimSpace(q.needs(p) + " " + cmp.Or(closedQueues([]inspect.Placement{*p}), uncounted(p, workers)))
 	if isSetup(p) && len(workers) > 0 && !slices.ContainsFunc(workers, func(w inspect.Placement) bool { return w.Verdict != inspect.Never }) {
 		return q.alsoNever(a, p, workers)
 	}
@@ -74,11 +74,47 @@ func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 		return slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Stem != "" && c.Message == text })
 	}
 	for i := range a.Fixes {
-		if f := &a.Fixes[i]; len(f.Command) > 0 && !isOfJob(f.Text) {
+		if f := &a.Fixes[i]; len(f.Command) > 0 && !isOfJob(f.Text) && !p.SumsWorkers {
 			f.Text += ", and the quota of a worker"
 		}
 	}
 	return a
+}
+
+// gateFixes returns what would help on a manager that keeps a Job from its workers. If its limit is the sum of its
+// connected workers, that is a connection, or a change for a worker.
+func (q *Question) gateFixes(p *inspect.Placement, workers []inspect.Placement) (fixes []command.Fix) {
+	if !isLimitedBySum(p) {
+		return q.fixesFor([]inspect.Placement{*p})
+	}
+	own := *p
+	own.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c inspect.PlacementChange) bool { return c.Stem == "" })
+	counted := []inspect.Placement{own}
+	for i := range workers {
+		if isUnconnected(&workers[i]) {
+			fixes = append(fixes, q.connectionFixes(&workers[i])...)
+		} else {
+			counted = append(counted, workers[i])
+		}
+	}
+	return append(fixes, q.fixesFor(counted)...)
+}
+
+// isLimitedBySum reports whether a Job exceeds the limit of its manager, which is the sum of the connected workers.
+func isLimitedBySum(p *inspect.Placement) bool { return p.SumsWorkers && p.Reason == inspect.OverLimit }
+
+// uncounted names the workers that do not count in the limit of their manager, because it cannot use them.
+func uncounted(p *inspect.Placement, workers []inspect.Placement) string {
+	var names []string
+	for i := range workers {
+		if isLimitedBySum(p) && isUnconnected(&workers[i]) {
+			names = append(names, workers[i].Cluster)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("The limit lacks %s, which %s cannot use.", list(names), placeName(p))
 }
 
 // isSetup reports whether a queue or the namespace keeps a Job out, whatever the Job requests.
@@ -128,58 +164,6 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return p.Reason != inspect.NoContext && p.Reason != inspect.Unreadable
 	})
 	return a
-}
-
-// fits returns the answer if the Job fits on a cluster but is not there.
-func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []inspect.Placement) Answer {
-	isOffered := func(p inspect.Placement) bool {
-		return p.Cluster == "" || slices.Contains(w.Status.Nominated, p.Cluster)
-	}
-	if a, ok := q.uncopied(manager, w, fits); ok {
-		return a
-	}
-	var workers []string
-	for i := range fits {
-		if fits[i].Cluster != "" {
-			workers = append(workers, fits[i].Context)
-		}
-	}
-	if a, ok := q.admitted(workers); ok {
-		return a
-	}
-	names := namesOf(fits)
-	a := Answer{State: inspect.StateWaiting, Reason: inspect.ReasonNotAdmitted, Message: fmt.Sprintf("Fits on %s now; Kueue has not admitted it yet.", list(names))}
-	if !manager.Kueue.RecordsNominations() || slices.ContainsFunc(fits, isOffered) || fits[0].Cluster == "" {
-		return a
-	}
-	a.Reason = inspect.ReasonNotOffered
-	a.Message = fmt.Sprintf("Fits on %s now, but Kueue has not offered it there.", list(names))
-	var offered []string
-	for i := range all {
-		if isOffered(all[i]) {
-			offered = append(offered, placeName(&all[i]))
-		}
-	}
-	if len(offered) > 0 {
-		a.Message = fmt.Sprintf("Fits on %s now, but Kueue has offered it only to %s.", list(names), list(offered))
-		if neverOn(w.Status.Nominated, all) {
-			a.Message = fmt.Sprintf("Fits on %s now, but Kueue has offered it only to %s, which can never run it.", list(names), list(offered))
-		}
-	}
-	for i := range q.Trace.Findings {
-		if f := &q.Trace.Findings[i]; f.Code == "JM032" {
-			a.Fixes = append(a.Fixes, f.Fixes...)
-		}
-	}
-	return a
-}
-
-// neverOn reports whether none of the nominated clusters can ever run a Job as it is.
-func neverOn(nominated []string, all []inspect.Placement) bool {
-	isNever := func(name string) bool {
-		return slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Cluster == name && p.Verdict == inspect.Never })
-	}
-	return len(nominated) > 0 && !slices.ContainsFunc(nominated, func(name string) bool { return !isNever(name) })
 }
 
 // never returns the answer if no candidate can ever run the Job as it is.

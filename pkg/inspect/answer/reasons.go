@@ -12,10 +12,13 @@ import (
 // reasonsByCluster describes the reason of each placement that satisfies is, after the
 // names of its clusters.
 func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool) string {
-	// The Job may still run where the verdict is unknown.
+	// The Job may still run where the verdict is unknown. A user has excluded it where it is not requested.
 	rank := func(p inspect.Placement) int {
-		if p.Verdict == inspect.Unknown {
+		switch {
+		case p.Verdict == inspect.Unknown:
 			return 0
+		case p.Reason == inspect.NotRequested:
+			return 2
 		}
 		return 1
 	}

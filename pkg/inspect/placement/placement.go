@@ -108,6 +108,9 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 		a.suggestQueue(own, manager, r)
 	}
 	own.Manager = isManager
+	if q := queueOf(manager, r); q != nil && isManager {
+		own.SumsWorkers = q.SumsWorkers()
+	}
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
 	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
@@ -118,7 +121,11 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 		worker.clusterQueue = q.Name
 	}
 	for _, name := range names {
-		all = append(all, *a.onWorker(manager, name, r, worker, submitted))
+		p := a.onWorker(manager, name, r, worker, submitted)
+		if submitted != nil && submitted.Excludes(name) {
+			exclude(p, manager, submitted)
+		}
+		all = append(all, *p)
 	}
 	return all
 }
@@ -223,6 +230,20 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 		}
 	}
 	return p
+}
+
+// exclude adds to the placement on a MultiKueueCluster that an annotation of the Workload excludes it.
+func exclude(p *inspect.Placement, manager *inspect.Facts, submitted *kueue.Workload) {
+	mayRun := p.Verdict != inspect.Never
+	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy, p.Preempts = []inspect.PlacementChange{}, []inspect.Holder{}, nil, nil, false
+	p.Verdict, p.Reason = inspect.Never, inspect.NotRequested
+	p.Message = fmt.Sprintf("not requested (%s: %s)", kueue.ClusterNames, submitted.Annotations[kueue.ClusterNames])
+	if mayRun {
+		p.Changes = append(p.Changes, inspect.PlacementChange{
+			Message: fmt.Sprintf("if it may run on %s, too, add %s to annotation %s", p.Cluster, p.Cluster, kueue.ClusterNames),
+			Command: kueue.Allow(manager.Context, submitted, p.Cluster).Shell(),
+		})
+	}
 }
 
 // disconnect adds to the placement on a MultiKueueCluster that its manager cannot use it. No change

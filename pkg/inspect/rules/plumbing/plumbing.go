@@ -69,7 +69,8 @@ type advise func(*view.View, brokenWorker, *view.Sighting)
 // it. more are the parts that tell reads.
 func brokenWorkerRule(r view.Rule, describe advise, more ...inspect.Part) view.Rule {
 	r.Severity = inspect.Error
-	r.Covers = append(r.Covers, "JM043")
+	// A Job that is nominated only for clusters that the manager cannot use is one of the Jobs of each of them.
+	r.Covers = append(r.Covers, "JM023", "JM043")
 	r.Reads = slices.Concat(more, []inspect.Part{
 		inspect.PartJobs, inspect.PartWorkloads, inspect.PartQueues, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters,
 	})

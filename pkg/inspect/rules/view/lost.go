@@ -39,7 +39,7 @@ func (v *View) Missed(s Submission) []string {
 	}
 	var lost []string
 	for _, name := range v.ClustersOf(s) {
-		if IsFalse(v.Connection(s.Manager, name)) {
+		if IsFalse(v.Connection(s.Manager, name)) && !s.Workload.Excludes(name) {
 			lost = append(lost, name)
 		}
 	}

@@ -195,8 +195,8 @@ func (w *waiter) wasOfferedToNominated() bool {
 }
 
 // notOffered returns the MultiKueueConfig of a waiter, and its usable
-// clusters that the waiter was not offered to. known is false if they cannot
-// be determined.
+// clusters that the waiter was not offered to and does not exclude. known is
+// false if they cannot be determined.
 func notOffered(v *view.View, w *waiter) (config *kueue.MultiKueueConfig, rest []string, known bool) {
 	check, _ := v.Check(w.Manager, w.Check.Name)
 	if check == nil {
@@ -207,7 +207,7 @@ func notOffered(v *view.View, w *waiter) (config *kueue.MultiKueueConfig, rest [
 	}
 	for _, name := range config.Spec.Clusters {
 		wasOffered := slices.ContainsFunc(w.offers, func(o view.Copy) bool { return o.Cluster == name })
-		if view.IsTrue(v.Connection(w.Manager, name)) && !wasOffered {
+		if view.IsTrue(v.Connection(w.Manager, name)) && !wasOffered && !w.Workload.Excludes(name) {
 			rest = append(rest, name)
 		}
 	}
