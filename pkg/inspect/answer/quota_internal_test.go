@@ -29,6 +29,42 @@ func overLimit(context, cluster, limit string) inspect.Placement {
 	return p
 }
 
+// TestLimitIsSumOfWorkers checks the fixes of a Job that exceeds the limit of its manager, which is the sum of the connected
+// workers: a connection, or a change for a worker. The quota of the manager itself is no fix.
+func TestLimitIsSumOfWorkers(t *testing.T) {
+	lost := *inspect.NewPlacement("w2")
+	lost.Cluster, lost.Verdict, lost.Reason, lost.Message = "tokyo", inspect.Waits, inspect.NotConnected, "hub cannot use it: refused"
+	lost.Changes = []inspect.PlacementChange{{Message: "repair MultiKueueCluster tokyo"}}
+	const needs = "Needs 8 nvidia.com/gpu; the limit is 2 (hub, flavor a100)."
+	for name, tt := range map[string]struct {
+		other   inspect.Placement
+		message string
+		fixes   []string
+	}{
+		"all are connected": {
+			overLimit("w2", "tokyo", "1"), needs + " The largest limit of a worker is 2 (w1).",
+			[]string{"run 2 Pods at once, not 8, to fit on hub and w1", "run 1 Pods at once, not 8, to fit on w2", "raise the quota on w1"},
+		},
+		"one is lost": {
+			lost, needs + " The limit lacks tokyo, which hub cannot use.",
+			[]string{"repair MultiKueueCluster tokyo", "run 2 Pods at once, not 8, to fit on hub and w1", "raise the quota on w1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := []inspect.Placement{overLimit("hub", "", "2"), overLimit("w1", "paris", "2"), tt.other}
+			all[0].SumsWorkers = true
+			q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+			a := q.gated(&all[0], all)
+			assert.Equal(t, a.Message, tt.message)
+			var texts []string
+			for _, f := range a.Fixes {
+				texts = append(texts, f.Text)
+			}
+			assert.DeepEqual(t, texts, tt.fixes)
+		})
+	}
+}
+
 // TestLimitsOfManagerAndWorkers checks that the answer for a Job that exceeds the limits of the
 // manager and of all workers names the limit that a smaller Job must respect.
 func TestLimitsOfManagerAndWorkers(t *testing.T) {
