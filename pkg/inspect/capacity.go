@@ -307,10 +307,8 @@ func (f *Facts) clusterQueueOf(w *kueue.Workload) *kueue.ClusterQueue {
 	return f.Lookup().Route(w.Namespace, w.Spec.QueueName).Cluster.Object
 }
 
-// IsIgnored reports whether a Workload is in a queue without a QuotaReserved condition.
-func IsIgnored(w *kueue.Workload) bool {
-	return isInQueue(w) && w.Condition(kueue.QuotaReserved) == nil
-}
+// IsIgnored reports whether a Workload is in a queue, and Kueue has not evaluated it.
+func IsIgnored(w *kueue.Workload) bool { return isInQueue(w) && !hasWord(w) }
 
 // isInQueue reports whether a queue should find quota for a Workload.
 func isInQueue(w *kueue.Workload) bool {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -60,4 +61,16 @@ func TestPlainJobOfMistypedQueue(t *testing.T) {
 	assert.Equal(t, len(found), 1)
 	assert.Assert(t, strings.HasSuffix(found[0].Message, "; did you mean no-such-queues?"), found[0].Message)
 	assert.Equal(t, found[0].Fixes[0].Shell(), "kubectl --context kwok-mgr -n default label job train --overwrite kueue.x-k8s.io/queue-name=no-such-queues")
+}
+
+// TestUnevaluatedInTrace checks that trace, too, reports Workloads that stay unevaluated: it reads the other Workloads of the
+// queue, none of which explains that.
+func TestUnevaluatedInTrace(t *testing.T) {
+	pending := `{` + withConditions(unevaluated) + `}`
+	c := testCase{base: "running", later: time.Hour, edits: offered(patch(w1, workload, `{metadata: {managedFields: null}, status: `+pending+`}`), copied(pending))}
+	v := open(t, c.bundle(t)).traced(t, "jobs", "train")
+	findingOf(t, judge(t, v, rules.All(), 0), "JM031")
+	trace := answersOf(t, v, 0)[0]
+	assert.Equal(t, trace.State, inspect.StateBlocked)
+	assert.Equal(t, trace.Message, "Kueue on kwok-w1 and kwok-w2 has not evaluated the Workload.")
 }
