@@ -32,7 +32,7 @@ func TestUnreachedOrphan(t *testing.T) {
 	lost := patch("kwok-mgr", "MultiKueueCluster/worker2", `{status: {conditions: [
 		{type: Active, status: "False", reason: ClientConnectionFailed, message: connection refused, lastTransitionTime: "2026-11-20T23:20:00Z"}]}}`)
 	f := judge(t, testCase{base: "origin-deleted-controller-down", edits: []edit{lost}}.make(t), []rules.Rule{rule}, 0)[0]
-	assert.Assert(t, strings.HasSuffix(f.Message, "its origin on kwok-mgr is gone, and Kueue there cannot delete it: MultiKueueCluster worker2 is not connected (connection refused)"), f.Message)
+	assert.Assert(t, strings.HasSuffix(f.Message, "its origin is gone, and Kueue on kwok-mgr cannot delete it: MultiKueueCluster worker2 is not connected (connection refused)"), f.Message)
 	assert.Equal(t, f.Fixes[0].Text, "restore the connection from kwok-mgr to worker2 (JM004), and Kueue deletes it")
 	assert.Assert(t, !strings.Contains(f.Remedy, "wait one minute"), f.Remedy)
 }

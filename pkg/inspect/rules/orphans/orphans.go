@@ -107,10 +107,10 @@ func (d *dispatcher) lostConnection(v *view.View, context string) (cluster strin
 // connection to the worker (kueue: pkg/controller/admissionchecks/multikueue/multikueuecluster.go, runGC).
 func (s *stray) describeLost(v *view.View, d *dispatcher, cluster string, active *metav1.Condition, sighting *view.Sighting) {
 	s.describeJob(d, sighting)
-	why := fmt.Sprintf("cannot delete it: MultiKueueCluster %s is not connected (%s)", cluster, kueue.Fault(active))
-	sighting.Message += ", and Kueue there " + why
+	why := fmt.Sprintf("and Kueue on %s cannot delete it: MultiKueueCluster %s is not connected (%s)", d.Context, cluster, kueue.Fault(active))
+	sighting.Message += ", " + why
 	if s.job != nil {
-		sighting.Clause = fmt.Sprintf("its origin is gone, and Kueue on %s %s", d.Context, why)
+		sighting.Message, sighting.Clause = s.title()+": its origin is gone, "+why, "its origin is gone, "+why
 	}
 	sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Active of MultiKueueCluster %s is False since %s, %s: %s",
 		d.Context, cluster, quote.Time(active.LastTransitionTime), active.Reason, active.Message))
