@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
@@ -44,17 +45,24 @@ func (q *Question) fits(manager *inspect.Facts, w *kueue.Workload, fits, all []i
 			a.Message = fmt.Sprintf("Fits on %s now, but Kueue has offered it only to %s, which %s.", list(names), list(offered), why)
 		}
 	}
+	a.Fixes = q.offerFixes(all, isOffered)
+	return a
+}
+
+// offerFixes returns how Kueue offers a Job to a cluster on which it fits: those of the finding about that, and the
+// connections to the clusters that the Job was offered to.
+func (q *Question) offerFixes(all []inspect.Placement, isOffered func(inspect.Placement) bool) (fixes []command.Fix) {
 	for i := range q.Trace.Findings {
 		if f := &q.Trace.Findings[i]; f.Code == "JM032" {
-			a.Fixes = append(a.Fixes, f.Fixes...)
+			fixes = append(fixes, f.Fixes...)
 		}
 	}
 	for i := range all {
 		if isUnconnected(&all[i]) && isOffered(all[i]) {
-			a.Fixes = append(a.Fixes, q.connectionFixes(&all[i])...)
+			fixes = append(fixes, q.connectionFixes(&all[i])...)
 		}
 	}
-	return a
+	return fixes
 }
 
 // inVain returns why none of the nominated clusters runs a Job as it is, in words that follow "which": none of them ever

@@ -70,15 +70,22 @@ func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 		return b
 	}
 	a.Message += fmt.Sprintf(" The largest limit of a worker is %s (%s).", most.Limit, placeName(&most))
+	if !p.SumsWorkers {
+		alsoOnWorker(a.Fixes, p)
+	}
+	return a
+}
+
+// alsoOnWorker adds to the fixes of a manager that raise its quota that a worker needs more, too.
+func alsoOnWorker(fixes []command.Fix, p *inspect.Placement) {
 	isOfJob := func(text string) bool {
 		return slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Stem != "" && c.Message == text })
 	}
-	for i := range a.Fixes {
-		if f := &a.Fixes[i]; len(f.Command) > 0 && !isOfJob(f.Text) && !p.SumsWorkers {
+	for i := range fixes {
+		if f := &fixes[i]; len(f.Command) > 0 && !isOfJob(f.Text) {
 			f.Text += ", and the quota of a worker"
 		}
 	}
-	return a
 }
 
 // gateFixes returns what would help on a manager that keeps a Job from its workers. If its limit is the sum of its
