@@ -14,9 +14,9 @@ import (
 // between them. Kueue follows it behind its gate MultiKueueClusterNames (kueue: issue 14540, pull request 14539).
 const ClusterNames = Group + "/multikueue-cluster-names"
 
-// RestrictedTo returns the MultiKueueClusters that the annotation ClusterNames allows, nil if Kueue may nominate all.
+// allowedClusters returns the MultiKueueClusters that the annotation ClusterNames allows, nil if Kueue may nominate all.
 // The annotation counts only if all nominated clusters are among them: otherwise the gate is off.
-func (w *Workload) RestrictedTo() []string {
+func (w *Workload) allowedClusters() []string {
 	var names []string
 	for name := range strings.SplitSeq(w.Annotations[ClusterNames], ",") {
 		if name = strings.TrimSpace(name); name != "" {
@@ -32,13 +32,13 @@ func (w *Workload) RestrictedTo() []string {
 
 // Excludes reports whether the annotation ClusterNames keeps a Workload from a MultiKueueCluster.
 func (w *Workload) Excludes(cluster string) bool {
-	names := w.RestrictedTo()
+	names := w.allowedClusters()
 	return len(names) > 0 && !slices.Contains(names, cluster)
 }
 
 // Allow returns the command that lets a Workload also run on a MultiKueueCluster that the annotation ClusterNames excludes.
 func Allow(context string, w *Workload, cluster string) command.Command {
-	names := strings.Join(append(w.RestrictedTo(), cluster), ",")
+	names := strings.Join(append(w.allowedClusters(), cluster), ",")
 	return Kubectl(context, "annotate", "Workload", w.Namespace, w.Name).With(ClusterNames+"="+names, "--overwrite")
 }
 
