@@ -329,9 +329,8 @@ func TestWaitingFindings(t *testing.T) {
 			remedy: "repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
 		},
 		"one worker does not answer, and the other has no free quota": {
-			testCase: testCase{code: "JM135", base: recordedNoQuota, edits: []edit{
-				unreachable("kwok-w2"), patch("kwok-w1", waitingWorkload, withoutQuota("WaitingForQuota", "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed")),
-			}},
+			testCase: testCase{code: "JM135", base: recordedNoQuota, edits: []edit{unreachable("kwok-w2"), patch("kwok-w1", waitingWorkload, withoutQuota("WaitingForQuota",
+				"couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor default-flavor, 1 more needed"))}},
 			severity: inspect.Info, findings: 1,
 			object: "kwok-mgr Job default/train", message: "Job default/train: waits for a worker; kwok-w1: needs 1 more cpu (flavor default-flavor); not all were read: cannot read kwok-w2: connection refused",
 			remedy: "wait until other Workloads release quota; or repair context kwok-w2, or the cluster behind it; check with: " + quoted("kubectl --context kwok-w2 get --raw /readyz"),
