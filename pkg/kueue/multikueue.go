@@ -30,7 +30,9 @@ func (c *AdmissionCheck) IsMultiKueue() bool { return c.Spec.ControllerName == C
 
 // IsServed reports whether a controller has ever written the status of an AdmissionCheck. That is the first
 // thing that a controller does.
-func (c *AdmissionCheck) IsServed() bool { return meta.FindStatusCondition(c.Status.Conditions, Active) != nil }
+func (c *AdmissionCheck) IsServed() bool {
+	return meta.FindStatusCondition(c.Status.Conditions, Active) != nil
+}
 
 // IsMeantForMultiKueue reports whether an AdmissionCheck of another controller has parameters that only
 // MultiKueue understands.
