@@ -148,8 +148,9 @@ func TestUndoKeepsResult(t *testing.T) {
 			job.options.DeleteOnInterrupt = true
 			mirror, requests := s.mirror(), 0
 			s.there.SetBefore(func(r *http.Request) *apierrors.StatusError {
+				requests++
 				// The first GET is for the message.
-				if requests++; r.Method == method && requests >= 2 && s.mirror().GetResourceVersion() == mirror.GetResourceVersion() {
+				if r.Method == method && requests >= 2 && s.mirror().GetResourceVersion() == mirror.GetResourceVersion() {
 					s.completeMirror()
 				}
 				return nil

@@ -69,6 +69,7 @@ func TestCancelOfDeletedOrigin(t *testing.T) {
 // refuseStartTime answers each status with a startTime as API servers without the exception for resumed Jobs
 // (rule 32 of pkg/dispatch/projection).
 func refuseStartTime(t *testing.T, startTime string) func(*http.Request) *apierrors.StatusError {
+	t.Helper()
 	return func(r *http.Request) *apierrors.StatusError {
 		body, err := io.ReadAll(r.Body)
 		assert.Check(t, err == nil, "%v", err)

@@ -99,26 +99,17 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 		names = nil
 	}
 	entry := role{isNew: isNew, isEntry: true, isGiven: isManager || r.Owner == delegation.MultiKueue, owners: ownersOn(manager)}
-	own := newSite(manager, r, a, entry, submitted).judge()
-	refuseOwner(own, manager, queueOf(manager, r), r, isNew)
-	if isNew {
-		if own.Reason == inspect.QueueMissing && misses(manager, r) {
-			a.openQueue(own, manager, r)
-		}
-		a.suggestQueue(own, manager, r)
-	}
+	own := a.onEntry(manager, r, entry, submitted)
 	own.Manager = isManager
-	if q := queueOf(manager, r); q != nil && isManager {
-		own.SumsWorkers = q.SumsWorkers()
-	}
 	var all []inspect.Placement
 	isReserved := submitted != nil && submitted.Is(kueue.QuotaReserved)
-	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
-		all = append(all, *own)
-	}
 	worker := role{isNew: isNew, owners: entry.owners}
 	if q := queueOf(manager, r); q != nil {
 		worker.clusterQueue = q.Name
+		own.SumsWorkers = isManager && q.SumsWorkers()
+	}
+	if !isReserved || !own.Manager || own.Verdict != inspect.Fits {
+		all = append(all, *own)
 	}
 	for _, name := range names {
 		p := a.onWorker(manager, name, r, worker, submitted)
@@ -128,6 +119,19 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 		all = append(all, *p)
 	}
 	return all
+}
+
+// onEntry judges a request on the cluster that it is submitted to.
+func (a *Surroundings) onEntry(f *inspect.Facts, r *Request, entry role, submitted *kueue.Workload) *inspect.Placement {
+	p := newSite(f, r, a, entry, submitted).judge()
+	refuseOwner(p, f, queueOf(f, r), r, entry.isNew)
+	if entry.isNew {
+		if p.Reason == inspect.QueueMissing && misses(f, r) {
+			a.openQueue(p, f, r)
+		}
+		a.suggestQueue(p, f, r)
+	}
+	return p
 }
 
 // requestOf returns what an origin requests: according to its Workload or,

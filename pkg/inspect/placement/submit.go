@@ -178,7 +178,7 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.Cl
 	check := manager.LookupAll().MultiKueue(queue)
 	isDispatched := check.Object != nil
 	isWithout := check.IsMissing() && r.Owner == delegation.MultiKueue
-	if own.Verdict == inspect.Never && !(isWithout && isOfQueue(own.Reason)) {
+	if isFinal(own, isWithout) {
 		return
 	}
 	var missing *kueue.MissingError
@@ -212,6 +212,12 @@ func refuseOwner(own *inspect.Placement, manager *inspect.Facts, queue *kueue.Cl
 			own.Changes = []inspect.PlacementChange{{Message: requestAny(covered)}}
 		}
 	}
+}
+
+// isFinal reports whether a request can never run for a reason that comes before the lack of a MultiKueue check, if it
+// lacks one.
+func isFinal(own *inspect.Placement, lacksCheck bool) bool {
+	return own.Verdict == inspect.Never && (!lacksCheck || !isOfQueue(own.Reason))
 }
 
 // isOfQueue reports whether a ClusterQueue or its quota is the reason. To change that does not help a request of MultiKueue

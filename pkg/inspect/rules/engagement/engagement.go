@@ -117,11 +117,8 @@ func resourcesOf(q *kueue.ClusterQueue) string { return strings.Join(q.Covered()
 // MultiKueue check, or gives the Job no flavor. No controller runs it there.
 func reportOnManager(v *view.View, s view.Submission) {
 	j, w := s.Job(), s.Workload
-	if s.Check != nil || s.Chosen() != "" || view.HasStarted(j) {
-		return
-	}
 	q := queueOf(v, s)
-	if q == nil {
+	if q == nil || isDispatched(s) {
 		return
 	}
 	is, known := v.QueueDispatches(s.Manager, q)
@@ -139,6 +136,11 @@ func reportOnManager(v *view.View, s view.Submission) {
 			q.Name, strings.Join(q.Covered(), ", "), j.Context),
 			command.Say("%s; or to run it on %s, %s", advice.CreateAgainWith(j, "with a request for "+resourcesOf(q)), j.Context, advice.Disown(v, j)))
 	}
+}
+
+// isDispatched reports whether MultiKueue has a submission, or had it when it started.
+func isDispatched(s view.Submission) bool {
+	return s.Check != nil || s.Chosen() != "" || view.HasStarted(s.Job())
 }
 
 // queueOf returns the ClusterQueue that has reserved quota for a submission or, before, that of its LocalQueue; nil if

@@ -63,7 +63,7 @@ func describeStray(v *view.View, d *dispatcher, s stray) view.Sighting {
 		Remedy:   command.Say("wait one minute, then %s", d.deletion(&s, " if it still exists")),
 	}
 	if cluster, active := d.lostConnection(v, s.worker.Context); active != nil {
-		s.describeLost(v, d, cluster, active, &sighting)
+		s.describeLost(d, cluster, active, &sighting)
 		return sighting
 	}
 	if last := v.LastSeen(liveness.Actor{Role: liveness.RoleKueue, Context: d.Context}); v.Now().Sub(last) < gcInterval {
@@ -105,7 +105,7 @@ func (d *dispatcher) lostConnection(v *view.View, context string) (cluster strin
 
 // describeLost makes the sighting of a stray one that Kueue cannot delete: its garbage collection needs the
 // connection to the worker (kueue: pkg/controller/admissionchecks/multikueue/multikueuecluster.go, runGC).
-func (s *stray) describeLost(v *view.View, d *dispatcher, cluster string, active *metav1.Condition, sighting *view.Sighting) {
+func (s *stray) describeLost(d *dispatcher, cluster string, active *metav1.Condition, sighting *view.Sighting) {
 	s.describeJob(d, sighting)
 	why := fmt.Sprintf("and Kueue on %s cannot delete it: MultiKueueCluster %s is not connected (%s)", d.Context, cluster, kueue.Fault(active))
 	sighting.Message += ", " + why
