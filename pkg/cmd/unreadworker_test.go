@@ -124,9 +124,8 @@ func TestOwnSelector(t *testing.T) {
 	decode(t, &trace, "trace", "train", "-n", "default", "--contexts", "kwok-mgr", "--from", dir, "-o", "json")
 	assert.Equal(t, len(trace.Placements), 2)
 	for _, p := range trace.Placements {
-		for _, c := range p.Changes {
-			assert.Assert(t, strings.HasSuffix(c.Message, ", then delete Job default/train, and create it again"), c.Message)
-		}
+		assert.Equal(t, len(p.Changes), 1)
+		assert.Assert(t, strings.HasSuffix(p.Changes[0].Message, ", then delete Job default/train, and create it again"), p.Changes[0].Message)
 	}
 }
 

@@ -103,12 +103,10 @@ func TestRestrictedWorkers(t *testing.T) {
 	c.edits = append(c.edits, quotaOn("kwok-w1")...)
 	trace := traceWithQuotas(t, c)
 	assert.Equal(t, strings.Join(codesOf(trace.Findings), " "), "JM029")
-	for i := range trace.Placements {
-		if p := &trace.Placements[i]; p.Cluster == "worker1" {
-			assert.Equal(t, p.Reason, inspect.NotRequested)
-			assert.Equal(t, p.Message, "not requested (kueue.x-k8s.io/multikueue-cluster-names: worker2)")
-		}
-	}
+	i := slices.IndexFunc(trace.Placements, func(p inspect.Placement) bool { return p.Cluster == "worker1" })
+	assert.Assert(t, i >= 0)
+	assert.Equal(t, trace.Placements[i].Reason, inspect.NotRequested)
+	assert.Equal(t, trace.Placements[i].Message, "not requested (kueue.x-k8s.io/multikueue-cluster-names: worker2)")
 	assert.Equal(t, trace.State, inspect.StateBlocked)
 	assert.Equal(t, trace.Message, "Fits on no cluster. kwok-w2: needs 2 cpu, limit 1; 1 more reason.")
 	assert.Assert(t, strings.Contains(trace.Remedy, "annotate workloads.kueue.x-k8s.io job-train-aa7b6 kueue.x-k8s.io/multikueue-cluster-names=worker2,worker1 --overwrite"), trace.Remedy)
