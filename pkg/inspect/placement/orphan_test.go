@@ -128,24 +128,51 @@ func TestNameTakenOnWorker(t *testing.T) {
 	assert.Equal(t, at.Changes[0].Message, "submit it under another name")
 }
 
-// TestNameOfOlderMirror checks that a submitted Job does not fit on a worker that still has the mirror of an older Job of
-// its name. Kueue deletes that mirror only while the Workload has no quota.
+// TestNameOfOlderMirror checks that a submitted Job waits on a worker that still has the mirror of an older Job of its name,
+// until Kueue deletes that. It never runs there if Kueue does not: Kueue starts from the Workloads of its own
+// multiKueue.origin.
 func TestNameOfOlderMirror(t *testing.T) {
-	for status, isTaken := range map[metav1.ConditionStatus]bool{metav1.ConditionTrue: true, metav1.ConditionFalse: false} {
-		w := parse[world](t, simple("4"))
-		worker := w.facts()
-		worker.Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
-		worker.Jobs = []*inspect.Job{{
-			Context: worker.Context, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "own", UID: "older", ManagedBy: delegation.BuiltIn, Status: delegation.Running,
-			Marks: &delegation.Marks{MultiKueueOrigin: "mk", Prebuilt: "job-own-older"},
-		}}
-		hub := hubOf(t, nil)
-		hub.Kueue.Workloads[0].Status.Conditions[0].Status = status
-		v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub, worker}, nil)
-		v.Pairs.Pairs[0].Mirrors = []inspect.Mirror{{Job: worker.Jobs[0], Relation: inspect.ByMultiKueue}}
-		all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
-		at := all[len(all)-1]
-		assert.Equal(t, at.Context, worker.Context)
-		assert.Equal(t, at.Reason == inspect.NameTaken, isTaken, "%s: %s", status, at.Message)
+	const deletion = "kubectl --context w -n ml delete job own"
+	for name, tt := range map[string]struct {
+		status           metav1.ConditionStatus
+		copied, origin   string
+		inactive         bool
+		verdict          inspect.Verdict
+		reason           inspect.PlacementReason
+		message, command string
+	}{
+		"Kueue deletes it soon":        {metav1.ConditionTrue, "job-own-older", "mk", false, inspect.Waits, inspect.NameTaken, "still has the mirror of an older Job of this name, which Kueue on hub normally deletes within a minute", ""},
+		"Kueue deletes it at once":     {metav1.ConditionFalse, "job-own-older", "mk", false, inspect.Fits, inspect.HasRoom, "", ""},
+		"not without its Workload":     {metav1.ConditionTrue, "another", "mk", false, inspect.Never, inspect.NameTaken, "still has the mirror of an older Job of this name", deletion},
+		"of another manager":           {metav1.ConditionTrue, "job-own-older", "other", false, inspect.Never, inspect.NameTaken, "has another object of this name", ""},
+		"after the manager reconnects": {metav1.ConditionTrue, "job-own-older", "mk", true, inspect.Waits, inspect.NotConnected, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := parse[world](t, simple("4"))
+			worker := w.facts()
+			worker.Kueue.Workloads = []*kueue.Workload{
+				parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}"),
+				parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: "+tt.copied+", labels: {kueue.x-k8s.io/multikueue-origin: "+tt.origin+"}}}"),
+			}
+			worker.Jobs = []*inspect.Job{{
+				Context: worker.Context, APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "own", UID: "older", ManagedBy: delegation.BuiltIn, Status: delegation.Running,
+				Marks: &delegation.Marks{MultiKueueOrigin: tt.origin, Prebuilt: "job-own-older"},
+			}}
+			hub := hubOf(t, nil)
+			hub.Kueue.Workloads[0].Status.Conditions[0].Status = tt.status
+			if tt.inactive {
+				hub.Kueue.Clusters[0].Status.Conditions = []metav1.Condition{{Type: kueue.Active, Status: metav1.ConditionFalse, Reason: "ClientConnectionFailed"}}
+			}
+			v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub, worker}, nil)
+			v.Pairs.Pairs[0].Mirrors = []inspect.Mirror{{Job: worker.Jobs[0], Relation: inspect.ByMultiKueue}}
+			all := placement.Around(v).Judge(v.Pairs.Pairs[0], nil)
+			at := all[len(all)-1]
+			assert.Equal(t, at.Context, worker.Context)
+			assert.Equal(t, at.Verdict, tt.verdict, at.Message)
+			assert.Equal(t, at.Reason, tt.reason)
+			assert.Assert(t, tt.message == "" || at.Message == tt.message, at.Message)
+			assert.Equal(t, at.Verdict == inspect.Never, len(at.Changes) > 0 && at.Reason == inspect.NameTaken)
+			assert.Assert(t, tt.command == "" || at.Changes[0].Command == tt.command, at.Changes)
+		})
 	}
 }

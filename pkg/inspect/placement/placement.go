@@ -68,21 +68,6 @@ func (a *Surroundings) byOwner(p inspect.Pair, checked map[string]*Checked) []in
 	return a.through(manager, r, submitted, false)
 }
 
-// markTaken marks the clusters that have another object of the name of a pair's origin. Kueue deletes the mirror of an
-// older Job only while the Workload has no quota (kueue: pkg/controller/admissionchecks/multikueue/workload.go,
-// reconcileGroup).
-func (r *Request) markTaken(p inspect.Pair, submitted *kueue.Workload) {
-	for _, j := range p.Namesakes {
-		r.Check(j.Context).IsTaken = true
-	}
-	for _, m := range p.Mirrors {
-		isOlder := !m.Current && m.Relation == inspect.ByMultiKueue && m.Job.DeletedAt == nil
-		if isOlder && submitted != nil && submitted.Is(kueue.QuotaReserved) {
-			r.Check(m.Job.Context).IsTaken = true
-		}
-	}
-}
-
 // hasCapacity reports whether the quota of a cluster was requested and read.
 func hasCapacity(f *inspect.Facts) bool {
 	return f.Err == nil && f.Kueue != nil && f.Kueue.Capacity != nil
@@ -228,12 +213,22 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 		p.Changes = []inspect.PlacementChange{{Message: "submit it under another name"}}
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
 		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context)
-	case cluster != nil:
-		if active := meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active); active != nil && active.Status == metav1.ConditionFalse {
+	default:
+		if active := disconnection(cluster); active != nil {
 			disconnect(p, manager, active)
+		} else if checked.older != nil {
+			a.keepOlder(p, manager, checked.older)
 		}
 	}
 	return p
+}
+
+// disconnection returns the condition of a MultiKueueCluster that its manager cannot use, nil if it can.
+func disconnection(cluster *kueue.MultiKueueCluster) *metav1.Condition {
+	if cluster == nil || !meta.IsStatusConditionFalse(cluster.Status.Conditions, kueue.Active) {
+		return nil
+	}
+	return meta.FindStatusCondition(cluster.Status.Conditions, kueue.Active)
 }
 
 // exclude adds to the placement on a MultiKueueCluster that an annotation of the Workload excludes it.
