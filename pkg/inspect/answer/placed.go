@@ -89,23 +89,29 @@ func alsoOnWorker(fixes []command.Fix, p *inspect.Placement) {
 }
 
 // gateFixes returns what would help on a manager that keeps a Job from its workers. If its limit is the sum of its
-// connected workers, that is a connection, or a change for a worker.
+// connected workers, that is a connection, or a higher quota of a worker: which Jobs hold that does not matter.
 func (q *Question) gateFixes(p *inspect.Placement, workers []inspect.Placement) (fixes []command.Fix) {
 	if !isLimitedBySum(p) {
 		return q.fixesFor([]inspect.Placement{*p})
 	}
 	own := *p
-	own.Changes = slices.DeleteFunc(slices.Clone(p.Changes), func(c inspect.PlacementChange) bool { return c.Stem == "" })
-	counted := []inspect.Placement{own}
+	var counted []inspect.Placement
 	for i := range workers {
-		if isUnconnected(&workers[i]) {
-			fixes = append(fixes, q.connectionFixes(&workers[i])...)
-		} else {
-			counted = append(counted, workers[i])
+		switch w := &workers[i]; {
+		case isUnconnected(w):
+			fixes = append(fixes, q.connectionFixes(w)...)
+		case w.Reason == inspect.OverLimit && w.Resource == p.Resource && compare(quantity(w.Limit), quantity(p.Limit)) <= 0:
+			counted = append(counted, *w) // A quota that is enough there is enough for the sum.
 		}
 	}
-	return append(fixes, q.fixesFor(counted)...)
+	if slices.ContainsFunc(counted, func(w inspect.Placement) bool { return slices.ContainsFunc(w.Changes, isOfCluster) }) {
+		own.Changes = slices.DeleteFunc(slices.Clone(p.Changes), isOfCluster)
+	}
+	return append(fixes, q.changes(append([]inspect.Placement{own}, counted...))...)
 }
+
+// isOfCluster reports whether a change is one of a cluster, not of the Job.
+func isOfCluster(c inspect.PlacementChange) bool { return c.Stem == "" }
 
 // isLimitedBySum reports whether a Job exceeds the limit of its manager, which is the sum of the connected workers.
 func isLimitedBySum(p *inspect.Placement) bool { return p.SumsWorkers && p.Reason == inspect.OverLimit }

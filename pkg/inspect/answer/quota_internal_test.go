@@ -3,6 +3,7 @@ package answer
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,31 @@ func TestLimitIsSumOfWorkers(t *testing.T) {
 			}
 			assert.DeepEqual(t, texts, tt.fixes)
 		})
+	}
+}
+
+// TestLimitIsSumOfOneWorker checks that the change of the manager, which names no worker, stays if the worker has none that
+// certainly raises the sum. The Jobs there hold quota that does not matter.
+func TestLimitIsSumOfOneWorker(t *testing.T) {
+	full := overLimit("w2", "tokyo", "9")
+	full.Verdict, full.Reason, full.Holders = inspect.Waits, inspect.QuotaInUse, []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "long", Amount: "9"}}
+	borrows := overLimit("w2", "tokyo", "3") // More than the sum, which does not count what it may borrow.
+	unread := *inspect.NewPlacement("")
+	unread.Cluster, unread.Verdict, unread.Reason = "tokyo", inspect.Unknown, inspect.NoContext
+	for name, tt := range map[string]struct {
+		worker inspect.Placement
+		last   string
+	}{
+		"another Job holds the quota": {full, "raise the quota on hub"}, "it was not read": {unread, "raise the quota on hub"},
+		"it may borrow": {borrows, "raise the quota on hub"}, "it is as small": {overLimit("w1", "paris", "2"), "raise the quota on w1"},
+	} {
+		all := []inspect.Placement{overLimit("hub", "", "2"), tt.worker}
+		all[0].SumsWorkers = true
+		q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+		a := q.gated(&all[0], all)
+		assert.Equal(t, len(a.Fixes), 2, name)
+		assert.Assert(t, strings.HasPrefix(a.Fixes[0].Text, "run 2 Pods at once, not 8, to fit on hub"), name)
+		assert.Equal(t, a.Fixes[1].Text, tt.last, name)
 	}
 }
 
