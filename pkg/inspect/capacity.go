@@ -248,6 +248,21 @@ func (f *Facts) BlockerOf(w *kueue.Workload) *Blocker {
 	return &Blocker{Queue: queue, Workload: first, Condition: first.Condition(kueue.QuotaReserved), IsHead: isStrict}
 }
 
+// MayWait reports whether Kueue may rightly not have evaluated a Workload, although BlockerOf finds none that certainly comes
+// first. Its scheduler stands until the Pods of all admitted Workloads are ready (waitForPodsReady.blockAdmission; kueue:
+// pkg/scheduler/scheduler.go), or a held Workload is the head of a StrictFIFO queue that orders LocalQueues by their usage.
+func (f *Facts) MayWait(w *kueue.Workload) bool {
+	if f == nil || f.Kueue == nil {
+		return false
+	}
+	queue := f.clusterQueueOf(w)
+	isByUsage := queue.OrdersByUsage() && queue.Spec.QueueingStrategy == kueue.StrictFIFO
+	return slices.ContainsFunc(f.Kueue.withNeighbours(), func(o *kueue.Workload) bool {
+		wait := o.Waiting()
+		return isInQueue(o) && wait.Reason == kueue.ReasonPodsNotReady || isByUsage && f.isHeldIn(queue, o, true)
+	})
+}
+
 // withNeighbours returns the Workloads of all namespaces that were read.
 func (k *KueueFacts) withNeighbours() []*kueue.Workload {
 	if k.Neighbours == nil {
@@ -295,7 +310,7 @@ func UnevaluatedSince(w *kueue.Workload) (since time.Time, ok bool) {
 // isHeldIn reports whether Kueue has evaluated a Workload of a queue, and others wait with it: those behind it
 // if the queue is strict, equal ones otherwise.
 func (f *Facts) isHeldIn(queue *kueue.ClusterQueue, w *kueue.Workload, isStrict bool) bool {
-	if !isInQueue(w) || !hasWord(w) {
+	if !isInQueue(w) || !hasWord(w) || w.Is(kueue.QuotaReserved) {
 		return false
 	}
 	wait := w.Waiting()

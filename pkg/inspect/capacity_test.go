@@ -1,6 +1,7 @@
 package inspect_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -131,5 +132,50 @@ func TestUnevaluatedSince(t *testing.T) {
 		since, ok := inspect.UnevaluatedSince(w)
 		assert.Equal(t, ok, tt.want > 0, name)
 		assert.Assert(t, !ok || since.Equal(at(tt.want).Time), "%s: %s", name, since)
+	}
+}
+
+// TestMayWait checks that Kueue may rightly not have evaluated a Workload while its scheduler waits for the Pods of others,
+// and while a StrictFIFO queue that orders by usage has a head in any LocalQueue.
+func TestMayWait(t *testing.T) {
+	const message = "waiting for all admitted workloads to be in PodsReady condition"
+	condition := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
+	full := condition(kueue.WaitingForQuota, "couldn't assign flavors to pod set main: insufficient unused quota for cpu in flavor f, 1 more needed")
+	admitted := metav1.Condition{Type: kueue.QuotaReserved, Status: metav1.ConditionTrue, Reason: kueue.QuotaReserved}
+	for name, tt := range map[string]struct {
+		queue           string
+		head            metav1.Condition
+		strategy        string
+		isByUsage, want bool
+	}{
+		"the scheduler waits for Pods":     {"other", condition(kueue.PodsReadyFirst, message), kueue.BestEffortFIFO, false, true},
+		"the Pods are ready":               {"other", admitted, kueue.BestEffortFIFO, false, false},
+		"by usage, another LocalQueue":     {"b", full, kueue.StrictFIFO, true, true},
+		"by usage, another ClusterQueue":   {"other", full, kueue.StrictFIFO, true, false},
+		"by usage, not strict":             {"b", full, kueue.BestEffortFIFO, true, false},
+		"by usage, its head has its quota": {"b", admitted, kueue.StrictFIFO, true, false},
+		"strict, without usage":            {"b", full, kueue.StrictFIFO, false, false},
+	} {
+		workload := func(queue string, c metav1.Condition) *kueue.Workload {
+			w := &kueue.Workload{}
+			w.Namespace, w.Name, w.Spec.QueueName, w.Status.Conditions = "ml", "of-"+queue, queue, []metav1.Condition{c}
+			return w
+		}
+		cluster, other := &kueue.ClusterQueue{}, &kueue.ClusterQueue{}
+		cluster.Name, cluster.Spec.QueueingStrategy, other.Name = "shared", tt.strategy, "other"
+		if tt.isByUsage {
+			assert.NilError(t, json.Unmarshal([]byte(`{"admissionScope": {"admissionMode": "UsageBasedAdmissionFairSharing"}}`), &cluster.Spec))
+		}
+		f := &inspect.Facts{Kueue: &inspect.KueueFacts{ClusterQueues: []*kueue.ClusterQueue{cluster, other}}}
+		for name, of := range map[string]string{"a": "shared", "b": "shared", "other": "other"} {
+			q := &kueue.LocalQueue{}
+			q.Namespace, q.Name, q.Spec.ClusterQueue = "ml", name, of
+			f.Kueue.LocalQueues = append(f.Kueue.LocalQueues, q)
+		}
+		waits := workload("a", condition(kueue.PendingEvaluation, ""))
+		f.Kueue.Workloads = []*kueue.Workload{waits, workload(tt.queue, tt.head)}
+		assert.Equal(t, f.MayWait(waits), tt.want, name)
 	}
 }

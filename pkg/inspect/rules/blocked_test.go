@@ -60,6 +60,8 @@ func blockedCases() []testCase {
 		{name: "Kueue does not run", code: "JM115", base: recordedKueueDown},
 		{name: "behind the head of a StrictFIFO queue", code: "JM031", base: recordedHead},
 		{name: "before the head, and Kueue stopped working", code: "JM031", base: recordedHead, fires: true, edits: first},
+		// The scheduler stands until then (waitForPodsReady.blockAdmission).
+		{name: "Pods of others are not ready", code: "JM031", base: recordedHead, edits: slices.Concat(first, heldHead("WaitingForPodsReady"))},
 	}
 }
 

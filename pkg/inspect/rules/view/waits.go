@@ -38,10 +38,14 @@ func IsHeldOtherwise(w *kueue.Wait) bool {
 const unevaluated = time.Minute
 
 // UnevaluatedSince returns since when Kueue has had a Workload in its queue without evaluating it, by the clock of its
-// cluster. ok is false if Kueue has evaluated it, or has queued it only just now.
+// cluster. ok is false if Kueue has evaluated it, has queued it only just now, or may rightly let it wait.
 func (v *View) UnevaluatedSince(f *inspect.Facts, w *kueue.Workload) (since time.Time, ok bool) {
 	since, ok = inspect.UnevaluatedSince(w)
-	return since, ok && (len(w.Status.Conditions) == 0 || v.Age(f.Context, since) >= unevaluated)
+	if !ok || len(w.Status.Conditions) > 0 && v.Age(f.Context, since) < unevaluated {
+		return since, false
+	}
+	v.CanRead(f, inspect.PartQueues)
+	return since, !f.MayWait(w)
 }
 
 // PreemptionsOf returns the events that say which Workloads preempted a Workload. They are
