@@ -119,15 +119,32 @@ func (q *Question) unconnected(p *inspect.Placement) string {
 }
 
 // connectionFixes returns how to connect a cluster: the fixes of the finding about it or, without
-// one, where to look.
+// one, where to look. Other managers may call other clusters the same.
 func (q *Question) connectionFixes(p *inspect.Placement) []command.Fix {
+	manager := q.managerOf(p)
 	for _, f := range slices.Concat(q.Trace.Findings, q.Findings) {
-		isOfManager := q.Pair.Origin == nil || f.Context == q.Pair.Origin.Context
-		if isAboutConnection(&f) && f.Name == p.Cluster && isOfManager && len(f.Fixes) > 0 {
+		if isAboutConnection(&f) && f.Name == p.Cluster && f.Context == manager && len(f.Fixes) > 0 {
 			return slices.Clone(f.Fixes)
 		}
 	}
 	return q.changes([]inspect.Placement{*p})
+}
+
+// managerOf returns the context of the manager of a worker: that of the origin or, for a Job that is not submitted, the last
+// manager before the worker in the trace. It is "" if unknown.
+func (q *Question) managerOf(p *inspect.Placement) (context string) {
+	if q.Pair.Origin != nil {
+		return q.Pair.Origin.Context
+	}
+	for i := range q.Trace.Placements {
+		switch at := &q.Trace.Placements[i]; {
+		case at.Manager:
+			context = at.Context
+		case at.Cluster == p.Cluster && at.Context == p.Context && at.Message == p.Message:
+			return context
+		}
+	}
+	return ""
 }
 
 // isAboutConnection reports whether a finding is about a MultiKueueCluster that its manager cannot

@@ -5,6 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -69,5 +70,32 @@ func TestOutlookWithoutQueue(t *testing.T) {
 		Unsubmitted(trace, Holders{})
 		assert.Equal(t, trace.Reason, inspect.ReasonNoQueueLabel)
 		assert.DeepEqual(t, trace.Unchecked, want)
+	}
+}
+
+// TestOutlookOfLostCluster checks that the fix for a cluster that a manager cannot use is that of the finding of this
+// manager. Another one may use the same name.
+func TestOutlookOfLostCluster(t *testing.T) {
+	lost := func(manager string) inspect.Placement {
+		p := *inspect.NewPlacement("")
+		p.Cluster, p.Verdict, p.Reason, p.Message = "worker1", inspect.Waits, inspect.NotConnected, manager+" cannot use it: refused"
+		p.Changes = []inspect.PlacementChange{{Message: "repair MultiKueueCluster worker1 of " + manager}}
+		return p
+	}
+	found := func(manager string) inspect.Finding {
+		return inspect.Finding{Code: "JM001", Context: manager, Kind: "MultiKueueCluster", Name: "worker1", Fixes: []command.Fix{{Text: "create the Secret on " + manager}}}
+	}
+	for want, findings := range map[string][]inspect.Finding{
+		"create the Secret on m1":                {found("m2"), found("m1")},
+		"repair MultiKueueCluster worker1 of m1": {found("m2")},
+	} {
+		hub := *inspect.NewPlacement("m1")
+		hub.Manager, hub.Verdict, hub.Reason = true, inspect.Fits, inspect.HasRoom
+		other := hub
+		other.Context = "m2"
+		trace := inspect.NewTrace()
+		trace.Placements = []inspect.Placement{hub, lost("m1"), other, lost("m2")}
+		Unsubmitted(trace, Holders{Findings: findings})
+		assert.Equal(t, trace.Fixes[0].Text, want)
 	}
 }
