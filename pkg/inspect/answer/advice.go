@@ -120,9 +120,17 @@ func (q *Question) ofOrigin(f inspect.Finding) inspect.Finding {
 }
 
 // addOutdated makes a finding about quota a warning if Kueue has not judged the Job by its current quota: the Job neither
-// waits for quota nor exceeds it. Findings about a queue say so of their first Job.
+// waits for quota nor exceeds it. One about several Jobs is no more severe for that, because its others may wait for quota,
+// and quota that was released just now is normal in a busy queue.
 func (q *Question) addOutdated(f *inspect.Finding) {
 	if f.Code == view.BehindOthers || !q.mayFitByNow() {
+		return
+	}
+	isOther := func(r inspect.Ref) bool { return !q.isOfPair(r) }
+	if slices.ContainsFunc(f.Jobs, isOther) {
+		if f.Severity == inspect.Error {
+			f.Severity = inspect.Warning
+		}
 		return
 	}
 	f.Severity = inspect.Warning

@@ -45,3 +45,32 @@ func TestHolderOfOneShortResource(t *testing.T) {
 	p.Short = []inspect.ResourceRoom{{Resource: "nvidia.com/gpu", Asked: "8", Free: "1"}, {Resource: "cpu", Asked: "30", Free: "3"}}
 	assert.DeepEqual(t, texts(), []string{wait, "find out why ml/idle holds 7 nvidia.com/gpu of the missing 7 nvidia.com/gpu and 27 cpu without running"})
 }
+
+// TestOutdatedFinding checks that quota that Kueue has not used yet makes the finding about one Job a warning. One about
+// several Jobs gets no more severe.
+func TestOutdatedFinding(t *testing.T) {
+	p := *inspect.NewPlacement("hub")
+	p.Verdict, p.Reason = inspect.Unknown, inspect.SaidByKueue
+	p.Conditions = []inspect.PlacementCondition{{Name: inspect.ConditionQuota, State: inspect.Yes}}
+	origin := &inspect.Job{Context: "hub", Kind: "Job", Namespace: "ml", Name: "a"}
+	own, other := inspect.RefOf(origin), inspect.RefOf(&inspect.Job{Context: "hub", Kind: "Job", Namespace: "ml", Name: "b"})
+	const message = "Jobs wait for quota in ClusterQueue q; ml/a: needs 1 more cpu"
+	for name, tt := range map[string]struct {
+		jobs          []inspect.Ref
+		severity      inspect.Severity
+		want          inspect.Severity
+		isStillAsSaid bool
+	}{
+		"one waits":      {[]inspect.Ref{own}, inspect.Info, inspect.Warning, false},
+		"several wait":   {[]inspect.Ref{own, other}, inspect.Info, inspect.Info, true},
+		"several exceed": {[]inspect.Ref{own, other}, inspect.Error, inspect.Warning, true},
+	} {
+		q := Question{Pair: inspect.Pair{Origin: origin}, Trace: &inspect.Trace{
+			State: inspect.StateWaiting, Message: "By the quotas read it fits now.", Placements: []inspect.Placement{p},
+		}}
+		f := inspect.Finding{Code: "JM019", Severity: tt.severity, Message: message, Jobs: tt.jobs}
+		q.addOutdated(&f)
+		assert.Equal(t, f.Severity, tt.want, name)
+		assert.Equal(t, f.Message == message, tt.isStillAsSaid, "%s: %s", name, f.Message)
+	}
+}
