@@ -147,16 +147,26 @@ func TestWorkerThatIsManager(t *testing.T) {
 	f := findingOf(t, report.Items, "JM411")
 	assert.Equal(t, f.Severity, inspect.Warning)
 	assert.Equal(t, f.Message, "kwok-mgr and kwok-w2 share worker first (context kwok-w1); cannot tell whether multiKueue.origin differs")
-	const first = "wait until no Job of kwok-w2 runs on kwok-w1 (its mirrors keep the old value), then "
-	assert.Assert(t, strings.HasPrefix(f.Remedy, first+"unless it has one, give kwok-w2 a multiKueue.origin of its own: "), f.Remedy)
-	known := testCase{code: "JM411", base: "running", edits: slices.Concat(secondManager(), kueueRuns("kwok-mgr", "v0.19.2", "multiKueue: {}"), kueueRuns("kwok-w2", "v0.19.2", "multiKueue: {}"))}
-	f = findingOf(t, rules.Report(known.make(t), rules.Options{}).Items, "JM411")
-	assert.Assert(t, strings.HasPrefix(f.Remedy, first+"set another multiKueue.origin on kwok-w2: "), f.Remedy)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "if multiKueue.origin is the same on both, set another one on kwok-w2 at once (its Jobs on kwok-w1 start again): "), f.Remedy)
 	assert.Equal(t, report.Summary.Managers, 2)
 	assert.Equal(t, report.Summary.Workers, 2)
 	i := slices.IndexFunc(report.Clusters, func(c inspect.DoctorCluster) bool { return c.Context == "kwok-w2" })
 	assert.Equal(t, report.Clusters[i].Role, inspect.RoleManager)
 	assert.DeepEqual(t, report.Clusters[i].Names, []string{"worker2"})
+}
+
+// TestSharedOriginFixes checks that the fix of JM411 waits for Jobs only if the other manager lets them end: its garbage
+// collection deletes their mirrors, before and after the change.
+func TestSharedOriginFixes(t *testing.T) {
+	for config, want := range map[string]string{
+		"multiKueue: {}":               "set another multiKueue.origin on kwok-w2 at once (its Jobs on kwok-w1 start again): ",
+		"multiKueue: {gcInterval: 0s}": "wait until no Job of kwok-w2 runs on kwok-w1 (its mirrors keep the old value), then set another multiKueue.origin on kwok-w2: ",
+	} {
+		c := testCase{code: "JM411", base: "running", edits: slices.Concat(secondManager(), kueueRuns("kwok-mgr", "v0.19.2", config), kueueRuns("kwok-w2", "v0.19.2", "multiKueue: {}"))}
+		f := findingOf(t, rules.Report(c.make(t), rules.Options{}).Items, "JM411")
+		assert.Assert(t, strings.HasPrefix(f.Remedy, want), f.Remedy)
+		assert.Equal(t, len(f.Fixes), 1, f.Remedy)
+	}
 }
 
 // TestRunsOnUnreachedClusterToo checks that a Job that runs on two clusters is an error, also if no

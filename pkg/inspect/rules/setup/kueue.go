@@ -140,7 +140,7 @@ func reportSharedOrigin(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", a.Manager.Context, one, a.Cluster.Name, a.Worker.Context),
 			fmt.Sprintf("%s: multiKueue.origin is %s; MultiKueueCluster %s points to %s", b.Manager.Context, other, b.Cluster.Name, b.Worker.Context),
 		},
-		Remedy: afterJobs(b, command.Say("set another multiKueue.origin on %s: %s", b.Manager.Context, there.Reconfigure(b.Manager.Context))),
+		Remedy: separate(a, b, "set another multiKueue.origin"),
 	})
 }
 
@@ -154,15 +154,20 @@ func reportSharedWorker(v *view.View, a, b view.Link) {
 			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", a.Manager.Context, a.Cluster.Name, a.Worker.Context),
 			fmt.Sprintf("%s: MultiKueueCluster %s points to %s", b.Manager.Context, b.Cluster.Name, b.Worker.Context),
 		},
-		Remedy: afterJobs(b, command.Say("unless it has one, give %s a multiKueue.origin of its own: %s",
-			b.Manager.Context, b.Manager.KueueHome().Reconfigure(b.Manager.Context))),
+		Remedy: command.Say("if multiKueue.origin is the same on both, %s", separate(a, b, "set another one")),
 	})
 }
 
-// afterJobs returns how to change the origin of a manager once its Jobs on a worker have ended: mirrors with the old value
-// are left behind (JM060), and block the names of new ones (JM059).
-func afterJobs(l view.Link, change command.Prose) command.Prose {
-	return command.Say("wait until no Job of %s runs on %s (its mirrors keep the old value), then %s", l.Manager.Context, l.Worker.Context, change)
+// separate returns how to change the origin of b, which shares a worker and the origin with a. The garbage collection of a
+// deletes the mirrors with the old value within a minute (kueue: multikueuecluster.go, runGC). It does so before the change,
+// too: to wait for the Jobs of b is in vain. Without garbage collection, the mirrors would be left behind (JM059).
+func separate(a, b view.Link, change string) command.Prose {
+	context, worker := b.Manager.Context, b.Worker.Context
+	reconfigure := b.Manager.KueueHome().Reconfigure(context)
+	if setup := a.Manager.Setup; setup != nil && setup.Installation != nil && !setup.Installation.CollectsGarbage() {
+		return command.Say("wait until no Job of %s runs on %s (its mirrors keep the old value), then %s on %s: %s", context, worker, change, context, reconfigure)
+	}
+	return command.Say("%s on %s at once (its Jobs on %s start again): %s", change, context, worker, reconfigure)
 }
 
 func kueueDown() view.Rule {
