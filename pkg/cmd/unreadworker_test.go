@@ -107,6 +107,26 @@ func TestReasonsOfUnreadWorkers(t *testing.T) {
 	assert.Equal(t, list.Unchecked[0].What, "worker paris")
 }
 
+// TestReasonsOfWorkersReadInPart: a list with reasons reports the workers of which a part was not read, and exits with 4, as
+// trace does for the same Job.
+func TestReasonsOfWorkersReadInPart(t *testing.T) {
+	skipIfShort(t)
+	withoutCopy := copyWith(t, "cohort-borrowing", "kwok-w1.yaml", func(objects string) string { return strings.ReplaceAll(objects, "job-waits-", "job-other-") })
+	for _, tt := range []struct{ dir, job, namespace, what string }{
+		{fleetDenying(t, "worker-2", "workloads", "kueue.x-k8s.io"), "finetune", "vision", "Workloads on worker-2"},
+		{withoutCopy, "waits", "default", "worker worker1 on kwok-w1"},
+	} {
+		args := []string{tt.job, "-n", tt.namespace, "--from", tt.dir}
+		trace := traced(t, util.ExitPartial, args...)
+		var list inspect.OwnerList
+		decode(t, &list, append([]string{"ls", "--reason", "-o", "json"}, args...)...)
+		assert.DeepEqual(t, list.Unchecked, trace.Unchecked)
+		out, errOut, code := run(t, append([]string{"ls", "--reason"}, args...)...)
+		assert.Equal(t, code, util.ExitPartial, out+errOut)
+		assert.Equal(t, strings.Count(out, "not checked: "+tt.what+" ("), 1, out)
+	}
+}
+
 // TestOwnSelector: trace, its placements, check and ls say the same about a Job whose mirror every worker rejects, although
 // no worker was read: its selector is immutable.
 func TestOwnSelector(t *testing.T) {

@@ -171,6 +171,11 @@ type Unchecked struct {
 	Cluster bool `json:"-"`
 }
 
+// IsOfWorker reports whether it is a worker that was not read, or the Workloads of a cluster.
+func (u *Unchecked) IsOfWorker() bool {
+	return strings.HasPrefix(u.What, WorkerPrefix) || u.What == UnreadWorkloads
+}
+
 // NotSelected is the Reason of a context that was left out.
 const NotSelected = "not selected"
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -28,9 +27,9 @@ type OwnerList struct {
 	Errors []ContextError `json:"errors"`
 }
 
-// UnreadWorkers returns the workers that were not read. Errors has all other parts of Unchecked.
+// UnreadWorkers returns the workers that were not read, or not completely. Errors has all other parts of Unchecked.
 func (l *OwnerList) UnreadWorkers() []Unchecked {
-	return slices.DeleteFunc(slices.Clone(l.Unchecked), func(u Unchecked) bool { return !strings.HasPrefix(u.What, WorkerPrefix) })
+	return slices.DeleteFunc(slices.Clone(l.Unchecked), func(u Unchecked) bool { return !u.IsOfWorker() })
 }
 
 // OwnerGroup is the Jobs of one owner.

@@ -332,7 +332,7 @@ func (v *Inventory) unreadWorkloads(worker *Facts, w *kueue.Workload) *Unchecked
 	if err == nil || worker.Workload(w.Namespace, w.Name) != nil {
 		return nil
 	}
-	return &Unchecked{What: "Workloads", Contexts: []string{worker.Context}, Reason: kubecontext.InContext(worker.Context, "", err).Message()}
+	return &Unchecked{What: UnreadWorkloads, Contexts: []string{worker.Context}, Reason: kubecontext.InContext(worker.Context, "", err).Message()}
 }
 
 // UnreadWorker describes why the worker of a MultiKueueCluster was not read. It returns nil if it was
@@ -395,3 +395,7 @@ func (k *KueueFacts) HasInvalidKubeconfig(cluster string) bool {
 // WorkerPrefix is how Unchecked.What begins for a worker that was not read. The name of its
 // MultiKueueCluster follows.
 const WorkerPrefix = "worker "
+
+// UnreadWorkloads is Unchecked.What for a cluster of which only the Workloads were not read. Those of a worker show whether
+// it admits a Job, and who holds its quota.
+const UnreadWorkloads = "Workloads"

@@ -1,6 +1,7 @@
 package ls
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,25 +134,33 @@ func (o *listOptions) listJudged(ctx context.Context, f *fleet.Fleet, addresses 
 	return list, others
 }
 
-// unreadWorkers returns the workers that were not read and that the reasons of picked Jobs depend on, each once. The
-// errors of a list have the contexts that did not answer.
+// unreadWorkers returns the workers that were not read, or not completely, and that the reasons of picked Jobs depend on, each
+// once. The errors of a list have the contexts that did not answer, or not with their Jobs.
 func unreadWorkers(v *inspect.Inventory, picks func(*inspect.Job) bool, briefs map[*inspect.Job]answer.Brief) (unread []inspect.Unchecked) {
 	add := func(u inspect.Unchecked) {
-		isKnown := len(u.Contexts) > 0 && v.Facts(u.Contexts[0]) != nil
-		if strings.HasPrefix(u.What, inspect.WorkerPrefix) && !isKnown && !slices.ContainsFunc(unread, func(o inspect.Unchecked) bool { return o.What == u.What }) {
+		isSame := func(o inspect.Unchecked) bool { return o.What == u.What && slices.Equal(o.Contexts, u.Contexts) }
+		if !slices.ContainsFunc(unread, isSame) {
 			unread = append(unread, u)
 		}
+	}
+	isReported := func(u *inspect.Unchecked) bool {
+		f := v.Facts(strings.Join(u.Contexts, ""))
+		return f != nil && (f.Err != nil || f.Gaps[inspect.PartJobs] != nil)
 	}
 	for _, f := range v.Clusters {
 		for _, j := range f.Jobs {
 			if len(briefs[j].Unchecked) > 0 && f.Selects(j) && picks(j) {
 				for _, u := range briefs[j].Unchecked {
-					add(u)
+					if u.IsOfWorker() && !slices.Contains(u.Contexts, j.Context) && !isReported(&u) {
+						add(u)
+					}
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(unread, func(a, b inspect.Unchecked) int { return strings.Compare(a.What, b.What) })
+	slices.SortStableFunc(unread, func(a, b inspect.Unchecked) int {
+		return cmp.Or(strings.Compare(a.What, b.What), slices.Compare(a.Contexts, b.Contexts))
+	})
 	return unread
 }
 

@@ -255,7 +255,7 @@ func (q *Question) waitFixes(all []inspect.Placement) (fixes []command.Fix) {
 		}
 	}
 	if len(refused) > 0 {
-		fixes = append(advice.GetReadRights(unreadWorkloads, refused).Fixes(), fixes...)
+		fixes = append(advice.GetReadRights(inspect.UnreadWorkloads, refused).Fixes(), fixes...)
 	}
 	if len(unread) > 0 {
 		fixes = append(fixes, command.Fix{Text: fmt.Sprintf("wait for the Jobs that hold the quota on %s to finish", list(unread)), Command: []string{}})

@@ -207,8 +207,8 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 	var reasons []string
 	for i, u := range a.Unchecked {
 		reason, name := u.Reason, unread[min(i, len(unread)-1)]
-		if u.What == unreadWorkloads {
-			reason, name = unreadWorkloads, u.Contexts[0]
+		if u.What == inspect.UnreadWorkloads {
+			reason, name = inspect.UnreadWorkloads, u.Contexts[0]
 		}
 		if byReason[reason] == nil {
 			reasons = append(reasons, reason)
@@ -221,7 +221,7 @@ func (q *Question) answerFromManager(a *Answer, manager *inspect.Facts, names, u
 		switch reason {
 		case q.Inventory.WhyNoContext(manager, "it", byReason[reason]...):
 			parts = append(parts, q.Inventory.WhyNoContext(manager, names, byReason[reason]...))
-		case unreadWorkloads:
+		case inspect.UnreadWorkloads:
 			parts = append(parts, "you cannot read Workloads on "+names)
 		case inspect.NotSelected:
 			parts = append(parts, inspect.AreNotSelected(byReason[reason]))
@@ -321,7 +321,7 @@ func unreadHolders(all []inspect.Placement) []inspect.Unchecked {
 		switch {
 		case p.HoldersUnread != nil:
 			why := kubecontext.InContext(p.Context, "", p.HoldersUnread).Cause()
-			found = append(found, inspect.Unchecked{What: unreadWorkloads, Contexts: []string{p.Context}, Reason: why})
+			found = append(found, inspect.Unchecked{What: inspect.UnreadWorkloads, Contexts: []string{p.Context}, Reason: why})
 		case len(p.Holders) == 0:
 		case len(p.Holders[0].OriginUnread) == 0:
 			return nil

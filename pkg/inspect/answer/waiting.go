@@ -171,7 +171,7 @@ func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
 			unknown = "where it runs"
 		}
 		a.Message = strings.TrimSpace(a.Message + fmt.Sprintf(" You cannot read Workloads on %s, so %s is unknown.", f.Context, unknown))
-		a.Unchecked = []inspect.Unchecked{{What: unreadWorkloads, Contexts: []string{f.Context}, Reason: because(f, err)}}
+		a.Unchecked = []inspect.Unchecked{{What: inspect.UnreadWorkloads, Contexts: []string{f.Context}, Reason: because(f, err)}}
 		return a, true
 	}
 	if o.Queue() == "" {

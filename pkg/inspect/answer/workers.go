@@ -87,11 +87,8 @@ func (q *Question) unreadWorker(manager *inspect.Facts, cluster string) *inspect
 	if err == nil || q.namesakeOn(f) != nil || len(q.Inventory.WorkloadsOf(q.Pair, f)) > 0 {
 		return nil
 	}
-	return &inspect.Unchecked{What: unreadWorkloads, Contexts: []string{f.Context}, Reason: because(f, err)}
+	return &inspect.Unchecked{What: inspect.UnreadWorkloads, Contexts: []string{f.Context}, Reason: because(f, err)}
 }
-
-// unreadWorkloads names the part that shows whether a worker admits a Job.
-const unreadWorkloads = "Workloads"
 
 // namesakeOn returns another object of the Job's name on a cluster, nil without one.
 func (q *Question) namesakeOn(f *inspect.Facts) *inspect.Job {
