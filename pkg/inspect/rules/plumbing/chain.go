@@ -123,7 +123,8 @@ func (u *unusable) evidence(f *inspect.Facts) []string {
 	return lines
 }
 
-// repair returns how to make the clusters usable. If no cluster of the config is usable, one of the steps is enough.
+// repair returns how to make the clusters usable: first the missing ones that run Jobs, which no other cluster replaces. If no
+// cluster of the config is usable, one of the other steps is enough.
 func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 	var used, unused []string
 	for _, name := range u.missing {
@@ -139,17 +140,18 @@ func (u *unusable) repair(v *view.View, f *inspect.Facts) command.Prose {
 		steps = append(steps, createClusters(f, used, " again"))
 	}
 	inactive := u.repairInactive(f)
-	if isNone := len(u.names()) == len(u.config.Spec.Clusters); isNone && len(inactive) > 0 {
+	isNone := len(u.names()) == len(u.config.Spec.Clusters)
+	switch {
+	case isNone && len(inactive) > 0 && len(unused) > 0:
+		steps = append(steps, command.Join(append(inactive, createClusters(f, unused, "")), "; or "))
+	case isNone && len(inactive) > 0:
+		steps = append(steps, command.Join(inactive, "; or "))
+	case len(unused) > 0:
+		steps = append(append(steps, u.replace(f, unused)), inactive...)
+	default:
 		steps = append(steps, inactive...)
-		if len(unused) > 0 {
-			steps = append(steps, createClusters(f, unused, ""))
-		}
-		return command.Join(steps, "; or ")
 	}
-	if len(unused) > 0 {
-		steps = append(steps, u.replace(f, unused))
-	}
-	return command.Join(append(steps, inactive...), "; ")
+	return command.Join(steps, "; ")
 }
 
 // createClusters returns how to create MultiKueueClusters.

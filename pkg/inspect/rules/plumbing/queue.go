@@ -92,6 +92,11 @@ func adviseParameters(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck, s
 		s.Remedy = set(name)
 		return
 	}
+	if slices.Contains(known, p.Name) {
+		// Kueue judges the check again once its MultiKueueConfig is created (kueue: multikueue/admissioncheck.go, mkConfigHandler).
+		s.Remedy = command.Say("MultiKueueConfig %s exists by now: %s", p.Name, advice.CheckKueue(v, f.Context, nil))
+		return
+	}
 	if meant := delegation.NearestName(p.Name, known); meant != "" {
 		s.Message += fmt.Sprintf("; did you mean %s?", meant)
 		s.Remedy = command.Say("%s; or create MultiKueueConfig %s on %s", set(meant), p.Name, f.Context)
