@@ -225,6 +225,16 @@ func TriggerReconcile(manager *inspect.Facts, namespace string, names ...string)
 	return command.Say("%s: %s, and %s", what, annotate.With("look-again=now"), annotate.With("look-again-"))
 }
 
+// TriggerReconciles returns how to have Kueue reconcile the Workloads of several sightings. workloads has their names by Job:
+// each sighting is about one.
+func TriggerReconciles(manager *inspect.Facts, namespace string, all []view.Sighting, workloads map[*inspect.Job]string) command.Prose {
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = workloads[all[i].Jobs[0]]
+	}
+	return TriggerReconcile(manager, namespace, names...)
+}
+
 // DropWorker returns how to give up a worker that its manager cannot reach. MultiKueue deletes mirrors over
 // this connection. If the worker still has mirrors when it leaves the MultiKueueConfig, MultiKueue starts
 // their Jobs elsewhere, and they run twice (JM055).

@@ -93,6 +93,7 @@ func mirrorRefused() view.Rule {
 			inspect.PartJobs, inspect.PartWorkloads, inspect.PartChecks, inspect.PartConfigs, inspect.PartClusters, inspect.PartSecrets,
 		},
 		Detect: func(v *view.View) {
+			workloads := map[*inspect.Job]string{}
 			for s := range unfinished(v) {
 				copies := ownerless(v, s)
 				if s.Job().ManualSelector && s.WaitsForWorkers() && len(copies) == 0 {
@@ -104,14 +105,17 @@ func mirrorRefused() view.Rule {
 					refused = refused && v.IsMissing(c.Worker, s.Job(), s.Job().Namespace, s.Job().Name)
 				}
 				if refused {
-					v.Report(describeRefusedMirror(v, s, copies[0]))
+					workloads[s.Job()] = s.Workload.Name
+					v.Report(describeRefusedMirror(v, s, copies[0], workloads))
 				}
 			}
 		},
 	}
 }
 
-func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Sighting {
+// describeRefusedMirror describes a Job whose mirror a worker refuses. workloads has the names of the Workloads of all such
+// Jobs.
+func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy, workloads map[*inspect.Job]string) view.Sighting {
 	j := s.Job()
 	quotas := command.Kubectl(c.Worker.Context, j.Namespace, "get", "resourcequotas")
 	sighting := view.Sighting{
@@ -135,11 +139,13 @@ func describeRefusedMirror(v *view.View, s view.Submission, c view.Copy) view.Si
 	if sighting.Awaits.IsAtWork() {
 		// Kueue tries again by itself, but after up to 17 minutes (controller-runtime: pkg/ratelimiter).
 		steps := sighting.Remedy
-		retry := func(workload string) command.Prose {
-			return steps + command.Say("; once nothing rejects it, %s", advice.TriggerReconcile(s.Manager, j.Namespace, workload))
+		retry := func(change command.Prose) command.Prose {
+			return steps + command.Say("; once nothing rejects it, %s", change)
 		}
-		sighting.Remedy = retry(s.Workload.Name)
-		sighting.Group = func(first *view.Sighting, _ []view.Sighting) { first.Remedy = retry("--all") }
+		sighting.Remedy = retry(advice.TriggerReconcile(s.Manager, j.Namespace, s.Workload.Name))
+		sighting.Group = func(first *view.Sighting, all []view.Sighting) {
+			first.Remedy = retry(advice.TriggerReconciles(s.Manager, j.Namespace, all, workloads))
+		}
 	} else {
 		sighting.Remedy += command.Say("; %s", advice.CheckKueue(v, j.Context, sighting.Awaits))
 	}

@@ -154,11 +154,7 @@ func offeredInPart(v *view.View, w *waiter, config *kueue.MultiKueueConfig, rest
 	}
 	s.Remedy = advice.TriggerReconcile(f, w.Workload.Namespace, w.Workload.Name) + otherwise
 	s.Group = func(first *view.Sighting, all []view.Sighting) {
-		names := make([]string, len(all))
-		for i := range all {
-			names[i] = workloads[all[i].Jobs[0]]
-		}
-		first.Remedy = advice.TriggerReconcile(f, w.Workload.Namespace, names...) + otherwise
+		first.Remedy = advice.TriggerReconciles(f, w.Workload.Namespace, all, workloads) + otherwise
 	}
 	return s
 }
