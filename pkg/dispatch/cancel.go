@@ -125,9 +125,11 @@ type cancellation struct {
 	events *Recorder
 	// dryRun is metav1.DryRunAll if the writes of the origin are only tried.
 	dryRun []string
-	kind   delegation.Kind
-	ref    Ref
-	copier copier
+	// isWritten is whether a write of the origin was stored.
+	isWritten bool
+	kind      delegation.Kind
+	ref       Ref
+	copier    copier
 	// mirrors are all mirrors found. The one that the origin names comes first.
 	mirrors []FoundMirror
 	// removed are the contexts of deleted mirrors. absent are those of mirrors that no longer

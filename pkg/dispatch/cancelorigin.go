@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,39 +17,41 @@ import (
 
 // failOrigin ends the origin unless it has already ended, and returns the stored object. It returns
 // nil if the origin was deleted meanwhile and has mirrors to delete. If ctx is done before the first write,
-// it changes nothing. It does not cut off a write, whose result would be unknown.
+// it changes nothing. It does not cut off a write, whose result would be unknown, and completes an end
+// that takes several writes.
 func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
-	isRead, isUnclear := false, false
-	isWorthIt := func(err error) bool {
-		// A write whose answer was lost may have ended it, so it is read again.
-		isUnclear = isUnclear || isRead && kubecontext.IsUnclear(err)
-		return apierrors.IsConflict(err) || ctx.Err() == nil && isUnclear && kubecontext.IsUnclear(err)
-	}
-	reading, writing := ctx, ctx
+	writing := ctx
 	if len(x.dryRun) == 0 {
 		writing = context.WithoutCancel(ctx)
 	}
+	// unclear is the error of a write that may have ended the origin, so it is read again.
+	var unclear error
+	isInterrupted := func() bool { return ctx.Err() != nil && !x.isWritten }
+	isWorthIt := func(err error) bool {
+		return !isInterrupted() && (apierrors.IsConflict(err) || unclear != nil && kubecontext.IsUnclear(err))
+	}
 	err = retry.OnError(contended(), isWorthIt, func() error {
-		stored, isRead = nil, false
-		live, err := x.Origin.Get(reading, x.kind.Resource, x.ref.Namespace, x.ref.Name)
-		if err != nil {
+		stored = nil
+		reading := ctx
+		if x.isWritten {
+			reading = writing
+		}
+		live, err := x.readOrigin(reading)
+		if err == nil && isInterrupted() {
+			err = ctx.Err()
+		}
+		if err != nil || live == nil {
 			return err
 		}
-		isRead = true
-		isGone := live == nil || string(live.GetUID()) != x.ref.UID
-		if isGone && len(x.mirrors) > 0 {
-			return x.Origin.ProveGone(reading, x.kind.Resource, x.ref.Namespace, x.ref.Name, x.ref.UID)
-		}
-		if isGone {
-			return fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
-		}
-		if err := checkOwner(x.kind, x.ref, x.Owner, live); err != nil {
-			return err
-		}
-		reading = writing
 		stored, err = x.end(writing, live)
+		if kubecontext.IsUnclear(err) {
+			unclear = err
+		}
 		return err
 	})
+	if isInterrupted() && (apierrors.IsConflict(err) || errors.Is(err, context.Canceled)) {
+		err = cmp.Or(unclear, ctx.Err())
+	}
 	var changed *ownerChangedError
 	switch {
 	case errors.As(err, &changed):
@@ -57,6 +60,30 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 		return nil, fmt.Errorf("cannot end %s: %w", x.ref.WithKind(), err)
 	}
 	return stored, nil
+}
+
+// readOrigin reads the origin that is to be ended. It returns nil if the origin was deleted meanwhile and has
+// mirrors to delete.
+func (x *cancellation) readOrigin(ctx context.Context) (*unstructured.Unstructured, error) {
+	live, err := x.Origin.Get(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name)
+	if err != nil {
+		return nil, err
+	}
+	isGone := live == nil || string(live.GetUID()) != x.ref.UID
+	switch {
+	case isGone && len(x.mirrors) > 0:
+		return nil, x.Origin.ProveGone(ctx, x.kind.Resource, x.ref.Namespace, x.ref.Name, x.ref.UID)
+	case isGone:
+		return nil, fmt.Errorf("context %q: %s was deleted meanwhile", x.ref.Context, x.ref.WithKind())
+	}
+	return live, checkOwner(x.kind, x.ref, x.Owner, live)
+}
+
+// write patches the origin, and records that it is written.
+func (x *cancellation) write(ctx context.Context, origin *unstructured.Unstructured, subresource string, changes map[string]any) (*unstructured.Unstructured, error) {
+	stored, err := patch(ctx, x.Origin, x.kind, origin, subresource, changes, x.dryRun...)
+	x.isWritten = x.isWritten || err == nil && len(x.dryRun) == 0
+	return stored, err
 }
 
 // end ends an origin as it was read, unless it has already ended, and returns the stored object.
@@ -73,7 +100,7 @@ func (x *cancellation) end(ctx context.Context, live *unstructured.Unstructured)
 		return nil, err
 	}
 	if last.status != nil {
-		stored, err = patch(ctx, x.Origin, x.kind, live, "status", map[string]any{"status": last.status}, x.dryRun...)
+		stored, err = x.write(ctx, live, "status", map[string]any{"status": last.status})
 		if apierrors.IsInvalid(err) && last.isCopied && x.copier.onRefused() {
 			// Servers before kubernetes PR 134769 accept no other startTime. The next attempt keeps the times.
 			err = x.Origin.Failed(conflict(x.kind, x.ref.Name))
@@ -95,7 +122,7 @@ func (x *cancellation) markAbandoned(ctx context.Context, origin *unstructured.U
 	if !x.Abandon || leavesMirror(origin) {
 		return origin, nil
 	}
-	return patch(ctx, x.Origin, x.kind, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: delegation.CancelledMark(x.ref.UID, true)}), x.dryRun...)
+	return x.write(ctx, origin, "", annotated(map[string]any{delegation.CancelledAnnotation: delegation.CancelledMark(x.ref.UID, true)}))
 }
 
 // markCancelled annotates an origin of a kind that never ends as cancelled, and removes its
@@ -108,7 +135,7 @@ func (x *cancellation) markCancelled(ctx context.Context, origin *unstructured.U
 	if !isCancelled(origin) {
 		marks[delegation.CancelledAnnotation] = delegation.CancelledMark(x.ref.UID, false)
 	}
-	return patch(ctx, x.Origin, x.kind, origin, "", annotated(marks), x.dryRun...)
+	return x.write(ctx, origin, "", annotated(marks))
 }
 
 // lastStatus is the final status of a cancelled origin.

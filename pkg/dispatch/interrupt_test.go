@@ -36,6 +36,7 @@ func TestInterruptedCancel(t *testing.T) {
 		wantMirror bool
 	}{
 		{at: "there DELETE", err: "context canceled", wantMirror: true},
+		{at: "here PATCH", refusal: conflict(delegation.Job(), "small").(*apierrors.StatusError), err: "context canceled", wantMirror: true},
 		{at: "here PATCH"},
 		{at: "there GET", isEnded: true},
 		{at: "there DELETE", isEnded: true},
