@@ -125,15 +125,18 @@ func (t *task) originVanished(ctx context.Context) error {
 }
 
 // knownEnd returns the end of the origin as last seen; nil if it had not ended. A final status whose answer
-// was lost counts if the origin is gone: its TTL controller may have deleted it for that end.
+// was lost counts if the origin is gone: its TTL controller may have deleted it for that end. It does not
+// count if a later version of the origin was unfinished.
 func (t *task) knownEnd() *object.End {
-	if t.news.isOriginGone.Load() && t.copy.unansweredEnd != nil {
-		t.originNow = t.copy.unansweredEnd
-	}
 	if t.originNow == nil {
 		return nil
 	}
-	return object.EndOf(t.Kind, t.originNow)
+	how, sent := object.EndOf(t.Kind, t.originNow), t.copy.unansweredEnd
+	if how != nil || sent == nil || !t.news.isOriginGone.Load() || sent.GetResourceVersion() != t.originNow.GetResourceVersion() {
+		return how
+	}
+	t.originNow = sent
+	return object.EndOf(t.Kind, sent)
 }
 
 // originGone deletes the mirror of a deleted origin, and ends the task.

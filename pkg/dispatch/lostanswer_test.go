@@ -143,6 +143,61 @@ func TestEndWithLostAnswer(t *testing.T) {
 	assert.Equal(t, complete.Succeeded, int32(1))
 }
 
+// TestUnstoredEnd checks that a Job which a user deletes is not complete if its final status was certainly not
+// stored. Its mirror is deleted.
+func TestUnstoredEnd(t *testing.T) {
+	jobs := delegation.Job().Resource
+	lost := apierrors.NewTimeoutError("no answer", 0)
+	failing := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	for name, answers := range map[string][]*apierrors.StatusError{
+		"a failing webhook":                  {failing, failing},
+		"a failing webhook after no answer":  {lost, failing},
+		"another refusal after no answer":    {lost, apierrors.NewForbidden(jobs.GroupResource(), "small", errors.New("no"))},
+		"an invalid status after no answer":  {lost, apierrors.NewInvalid(schema.GroupKind{Group: "batch", Kind: "Job"}, "small", nil)},
+		"no answer between failing webhooks": {failing, lost, failing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			tries := 0
+			s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
+				if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") || s.mirror() == nil || !object.HasFinished(delegation.Job(), s.mirror()) || tries == len(answers) {
+					return nil
+				}
+				answer := answers[tries]
+				tries++
+				if tries == len(answers) {
+					s.here.Delete(t, jobs, "ml", "small")
+				}
+				return answer
+			})
+			events, ended, _ := s.start()
+			expects(t, events, MirrorCreated)
+			s.completeMirror()
+			assert.Equal(t, awaits(t, ended, "the dispatch ends").End, OriginDeleted)
+			assert.Assert(t, s.mirror() == nil)
+		})
+	}
+}
+
+// TestSeenOriginBeforeLostEnd checks that an origin which was read after a lost answer counts, whether it has
+// ended or not.
+func TestSeenOriginBeforeLostEnd(t *testing.T) {
+	s := newStage(t)
+	job, _ := s.interruptible()
+	completed := s.origin.DeepCopy()
+	setCondition(t, completed, "Complete", "CompletionsReached", 9)
+	job.copy.recordAnswer(copyResult{ended: completed}, apierrors.NewTimeoutError("no answer", 0))
+	assert.Assert(t, job.knownEnd() == nil, "it exists")
+	job.news.isOriginGone.Store(true)
+	job.originNow = s.failOrigin(CancelReason)
+	assert.Equal(t, job.knownEnd().Reason, CancelReason)
+	job.originNow = s.origin.DeepCopy()
+	job.originNow.SetResourceVersion("later")
+	assert.Assert(t, job.knownEnd() == nil)
+	job.originNow = s.origin
+	assert.Assert(t, !job.knownEnd().Failed)
+}
+
 // TestCancelNamesWhatRuns checks that the error of an origin that cannot be ended names the mirrors.
 func TestCancelNamesWhatRuns(t *testing.T) {
 	s := newStage(t)

@@ -149,7 +149,7 @@ type copyState struct {
 	// rejected is the last status that the API server refused.
 	rejected rejection
 	// unansweredEnd is the origin with a final status that the API server may have stored: the answer was
-	// lost. It is nil if there is none.
+	// lost. It has the resourceVersion of the origin before that write. It is nil if there is none.
 	unansweredEnd *unstructured.Unstructured
 	// heldSince is when the mirror's final status began to be held back; zero if it is not.
 	heldSince time.Time
@@ -184,6 +184,7 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 		return origin, wait, nil
 	}
 	stored, err := t.origin.patch(ctx, t.Kind, t.originNow, "status", map[string]any{"status": result.status})
+	t.copy.recordAnswer(result, err)
 	if apierrors.IsInvalid(err) {
 		t.copy.lastWrite = t.clock.Now()
 		return origin, max(requeueAfter, rejectionRetry), t.refusedStatus(origin, mirror, err)
@@ -191,10 +192,9 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	if err != nil {
 		// The queue delays the retry. Setting copy.lastWrite would return a wait instead, which the
 		// queue counts as success.
-		t.copy.fail(result, err)
 		return nil, 0, err
 	}
-	t.copy.lastWrite, t.copy.unansweredEnd = t.clock.Now(), nil
+	t.copy.lastWrite = t.clock.Now()
 	if !result.held {
 		t.copy.heldSince = time.Time{}
 	}
@@ -212,10 +212,17 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	return stored, requeueAfter, nil
 }
 
-// fail records that the write of a status failed.
-func (c *copyState) fail(sent copyResult, err error) {
-	if sent.ended != nil && kubecontext.IsUnclear(err) {
-		c.unansweredEnd = sent.ended
+// recordAnswer records the answer to the write of a status. If an earlier write has ended the origin, the API
+// server answers with a conflict, because a patch names the version of the origin. Expired credentials or a
+// busy server say nothing about the origin, and an interrupt is no answer.
+func (c *copyState) recordAnswer(sent copyResult, err error) {
+	switch {
+	case kubecontext.IsUnanswered(err):
+		if sent.ended != nil {
+			c.unansweredEnd = sent.ended
+		}
+	case err == nil, kubecontext.IsAnswer(err) && !apierrors.IsConflict(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsTooManyRequests(err):
+		c.unansweredEnd = nil
 	}
 }
 
