@@ -37,24 +37,43 @@ func (t *task) leave(ctx context.Context, end EventType) {
 	}
 }
 
-// leaveDeleted ends the task if its origin was deleted, and reports whether it was. No later command finds
-// that origin, so the end names a mirror that could not be deleted.
+// leaveDeleted ends the task if its origin was deleted, and reports whether it was.
 func (t *task) leaveDeleted(ctx context.Context) bool {
-	isTerminating := t.originNow != nil && t.originNow.GetDeletionTimestamp() != nil
-	if !isTerminating && !t.news.isOriginGone.Load() {
+	if !t.isOriginDeleted() {
 		return false
 	}
-	err := t.originGone(ctx)
-	if err == nil {
-		return true
+	if err := t.originGone(ctx); err != nil {
+		t.end(OriginDeleted, nil, nil, command.Say("it was deleted; %s", t.describeUndeleted(err)))
 	}
-	on, remedy := t.worker.Context, t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name)
-	if t.mirrorRef.UID == "" {
-		t.end(OriginDeleted, nil, nil, command.Say("it was deleted; cannot tell whether it has a mirror on %s: %v. Delete the mirror if it exists: %s", on, err, remedy))
-		return true
-	}
-	t.end(OriginDeleted, nil, nil, command.Say("it was deleted; its mirror on %s may still run, because it could not be deleted: %v. Delete the mirror: %s", on, err, remedy))
 	return true
+}
+
+// isOriginDeleted reports whether the origin is gone or being deleted. No later command finds it.
+func (t *task) isOriginDeleted() bool {
+	return t.news.isOriginGone.Load() || t.originNow != nil && t.originNow.GetDeletionTimestamp() != nil
+}
+
+// describeUndeleted says why the mirror of a deleted origin may remain, and names the command that deletes
+// it, unless leaveUnanswered does.
+func (t *task) describeUndeleted(err error) command.Prose {
+	on, remedy := t.worker.Context, "Delete the mirror"
+	state := command.Say("its mirror on %s may still run, because it could not be deleted: %v", on, err)
+	switch {
+	case t.mirrorRef.UID == "":
+		remedy = "Delete the mirror if it exists"
+		state = command.Say("cannot tell whether it has a mirror on %s: %v", on, err)
+	case t.mirrorNow != nil && string(t.mirrorNow.GetUID()) == t.mirrorRef.UID && hasResult(t.Kind, t.mirrorNow):
+		state = command.Say("its mirror on %s finished, and stays until it is deleted: %v", on, err)
+	}
+	if t.creation.isUnanswered {
+		return state
+	}
+	return command.Say("%s. %s: %s", state, remedy, t.deletion())
+}
+
+// deletion returns the command that deletes the mirror.
+func (t *task) deletion() command.Command {
+	return t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name)
 }
 
 // leaveUnanswered prepares the end e of a task whose request to create a mirror may still arrive. The
@@ -63,14 +82,13 @@ func (t *task) leaveDeleted(ctx context.Context) bool {
 func (t *task) leaveUnanswered(e EventType) {
 	const late = "the request to create its mirror on %s had no answer and may still arrive. %s"
 	on := t.worker.Context
-	switch e {
-	case OriginDeleted:
-		t.record(Warned, command.Say(late, on, command.Say("Delete the mirror if it appears: %s",
-			t.worker.Kubectl(t.mirrorRef.Namespace, "delete", command.KindName(t.Kind), t.mirrorRef.Name))))
+	switch {
+	case e == OriginDeleted, t.isOriginDeleted():
+		t.record(Warned, command.Say(late, on, command.Say("Delete the mirror if it appears: %s", t.deletion())))
 		return
-	case Completed, JobFailed, Cancelled:
+	case e == Completed, e == JobFailed, e == Cancelled:
 		t.record(Warned, command.Say(late, on, "Run cancel in a minute: it deletes the mirror"))
-	case Interrupted, TimedOut:
+	case e == Interrupted, e == TimedOut:
 		// The end itself says so: see leave.
 		t.lease.unreleased.Store(true)
 	default:
@@ -105,11 +123,11 @@ func (t *task) finishEnded(ctx context.Context) bool {
 		return false
 	}
 	if err := t.finish(ctx, t.originNow, how); err != nil {
-		until := "the same command is run again"
-		if t.news.isOriginGone.Load() {
-			until = "it is deleted"
+		remains := command.Say("its mirror on %s stays until the same command is run again: %v", t.worker.Context, err)
+		if t.isOriginDeleted() {
+			remains = t.describeUndeleted(err)
 		}
-		t.record(Warned, command.Say("its mirror on %s stays until %s: %v", t.worker.Context, until, err))
+		t.record(Warned, remains)
 		t.endAs(t.originNow, how)
 	}
 	return true
