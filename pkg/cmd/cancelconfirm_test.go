@@ -88,7 +88,7 @@ func TestInterruptedCancel(t *testing.T) {
 	code := exitCode(&errOut, root.ExecuteContext(ctx), command.Reach{})
 	assert.Equal(t, code, util.ExitError, errOut.String())
 	assert.DeepEqual(t, recorded(), []string{"kwok-w2 DELETE dryRun=All", "kwok-mgr PATCH dryRun=", "kwok-w2 DELETE dryRun="})
-	assert.Check(t, strings.Contains(out.String(), "interrupted; the command ends once no mirror is left on kwok-w2"), out.String())
+	assert.Check(t, strings.Contains(out.String(), "interrupted; requesting the deletion of its mirror on kwok-w2 first"), out.String())
 	assert.Check(t, strings.Contains(errOut.String(), "error: job disp/d1: its mirror may still run on kwok-w2: "), errOut.String())
 	assert.Check(t, strings.Contains(errOut.String(), "`kubectl --context kwok-w2 -n disp delete job d1` removes it"), errOut.String())
 }

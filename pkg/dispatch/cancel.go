@@ -77,14 +77,16 @@ func (c *Canceller) Cancel(ctx context.Context, events *Recorder, k delegation.K
 	if len(x.mirrors) > 0 {
 		mirror := refOf(x.mirrors[0].Cluster, x.mirrors[0].Object)
 		e.Mirror = &mirror
-		defer x.reportInterrupt(ctx)()
 	}
 	// Each request has a time limit of its own.
 	whole := context.WithoutCancel(ctx)
-	if err := x.removeMirrors(whole); err != nil {
+	end := x.reportInterrupt(ctx)
+	err = x.removeMirrors(whole)
+	end()
+	if err != nil {
 		return err
 	}
-	x.removeCopies(whole, origin)
+	x.removeCopies(ctx, origin)
 	x.removeLease(whole, origin)
 	if stored != nil {
 		e.setState(k, stored)
@@ -137,9 +139,12 @@ type cancellation struct {
 	removed, absent []string
 }
 
-// reportInterrupt reports why an interrupted command does not end at once. end waits until that is
-// reported.
+// reportInterrupt reports why an interrupted command does not end at once: it has mirrors to delete. end waits
+// until that is reported, and ends the reports.
 func (x *cancellation) reportInterrupt(ctx context.Context) (end func()) {
+	if len(x.mirrors) == 0 {
+		return func() {}
+	}
 	on := make([]string, len(x.mirrors))
 	for i, m := range x.mirrors {
 		on[i] = m.Cluster.Context
@@ -148,7 +153,7 @@ func (x *cancellation) reportInterrupt(ctx context.Context) (end func()) {
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
 		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: string(command.Say(
-			"interrupted; the command ends once no mirror is left on %s", list(withoutRepeats(on))))})
+			"interrupted; requesting the deletion of its mirror on %s first", list(withoutRepeats(on))))})
 	})
 	return func() {
 		if !stop() {
@@ -254,7 +259,7 @@ func contextsOf(clusters []*fleet.Cluster) (names []string) {
 
 // removeCopies deletes copies of ConfigMaps and Secrets that have no owner, which older versions
 // left behind. They are in the namespace of each mirror or, without a mirror, in the namespace
-// planned for it.
+// planned for it. An interrupt ends the search.
 func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Unstructured) {
 	if x.Abandon {
 		return
@@ -271,11 +276,14 @@ func (x *cancellation) removeCopies(ctx context.Context, origin *unstructured.Un
 }
 
 func (x *cancellation) removeCopiesIn(ctx context.Context, worker *fleet.Cluster, namespace string) {
+	if ctx.Err() != nil {
+		return
+	}
 	removed, err := dependency.RemoveUnowned(ctx, worker, namespace, x.ref.UID)
 	for _, o := range removed {
 		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: fmt.Sprintf("removing %s on %s, a copy for the mirror that has no owner", o, worker.Context)})
 	}
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		x.events.Record(Event{Event: Warned, Origin: &x.ref, Message: err.Error()})
 	}
 }

@@ -70,7 +70,7 @@ func TestInterruptedCancel(t *testing.T) {
 			assert.Assert(t, ctx.Err() != nil, "it was not interrupted")
 			assert.Equal(t, s.mirror() != nil, tt.wantMirror)
 			isReported := slices.ContainsFunc(*events, func(e Event) bool {
-				return e.Event == Warned && e.Message == "interrupted; the command ends once no mirror is left on there"
+				return e.Event == Warned && e.Message == "interrupted; requesting the deletion of its mirror on there first"
 			})
 			if tt.err == "context canceled" {
 				assert.ErrorIs(t, err, context.Canceled)
@@ -89,6 +89,28 @@ func TestInterruptedCancel(t *testing.T) {
 			}), "%v", *events)
 		})
 	}
+}
+
+// TestInterruptedCancelWithoutMirror checks that cancel ends soon after an interrupt if it has found no mirror: it
+// does not search for copies on the workers, which may not answer.
+func TestInterruptedCancelWithoutMirror(t *testing.T) {
+	s := newStage(t)
+	c, events := s.canceller(clusterOf(t, s.there, "there"))
+	ctx, interrupt := context.WithCancel(t.Context())
+	s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPatch {
+			interrupt()
+		}
+		return nil
+	})
+	s.there.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		assert.Check(t, ctx.Err() == nil, "%s %s", r.Method, r.URL)
+		return nil
+	})
+	assert.NilError(t, c.Cancel(ctx, delegation.Job(), "ml", "small"))
+	assert.Assert(t, ctx.Err() != nil)
+	assert.Equal(t, len(*events), 1, "%v", *events)
+	assert.Equal(t, (*events)[0].Event, Cancelled)
 }
 
 // interruptible returns a task of the stage that holds its Lease, and whose mirror exists.

@@ -66,8 +66,8 @@ kubeconfig, or of the context of --to. If it cannot search one of them, it chang
 nothing and says so. If you may list Jobs in some namespaces only, cancel deletes just
 the mirrors that the Job names.
 
-cancel shows what it would do and asks first. Once it has ended a Job, Ctrl-C waits until
-the mirror is deleted.
+cancel shows what it would do and asks first. Once it has ended a Job, it requests the
+deletion of the mirror even after Ctrl-C.
 
 Other kinds fail in their own way. A kind without a failed state, such as RayService,
 keeps its status, and is no longer dispatched.`,
