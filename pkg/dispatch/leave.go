@@ -148,7 +148,7 @@ func (t *task) undo(ctx context.Context, end EventType) {
 		return
 	}
 	if err != nil {
-		t.end(end, nil, nil, command.Say("its mirror on %s %s, because it could not be removed: %v", on, t.mirrorState(), err))
+		t.end(end, nil, nil, command.Say("its mirror on %s could not be removed, and %s: %v", on, t.mirrorState(), err))
 		return
 	}
 	if err := t.unpin(ctx); err != nil {

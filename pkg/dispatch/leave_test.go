@@ -8,6 +8,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 )
@@ -118,6 +119,29 @@ func TestLeaveEndedOrigin(t *testing.T) {
 				return strings.HasPrefix(w, tt.warning) && strings.HasSuffix(w, deletesMirror) == tt.deletes
 			}), "%q", warnings)
 			assert.Equal(t, strings.Count(strings.Join(warnings, "\n"), deletesMirror), map[bool]int{true: 1, false: 0}[tt.deletes], "%q", warnings)
+		})
+	}
+}
+
+// TestUndoWithoutLease checks that --on-interrupt=delete leaves a mirror if the Lease is not held, and describes
+// what the mirror does.
+func TestUndoWithoutLease(t *testing.T) {
+	for state, isTerminating := range map[string]bool{"keeps running": false, "is being deleted": true} {
+		t.Run(state, func(t *testing.T) {
+			s := newStage(t)
+			job, events := s.interruptible()
+			job.options.DeleteOnInterrupt = true
+			job.lease.leading.Store(false)
+			if isTerminating {
+				s.there.Change(t, delegation.Job().Resource, "ml", "small", func(o *unstructured.Unstructured) {
+					o.SetDeletionTimestamp(new(second(20)))
+				})
+			}
+			job.leave(t.Context(), Interrupted)
+			assert.DeepEqual(t, messagesOf(events, Interrupted), []string{
+				"its mirror on there could not be removed, and " + state + ": its Lease is not held; another dispatcher may run it",
+			})
+			assert.Assert(t, s.mirror() != nil)
 		})
 	}
 }
