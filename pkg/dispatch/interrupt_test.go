@@ -91,6 +91,26 @@ func TestInterruptedCancel(t *testing.T) {
 	}
 }
 
+// TestInterruptedCancelAfterWrite checks that cancel completes an end whose first write is stored, also if the
+// next one meets a conflict after an interrupt.
+func TestInterruptedCancelAfterWrite(t *testing.T) {
+	s := newStage(t)
+	c, _ := s.canceller()
+	c.Abandon = true
+	ctx, interrupt := context.WithCancel(t.Context())
+	s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") || ctx.Err() != nil {
+			return nil
+		}
+		interrupt()
+		return apierrors.NewConflict(schema.GroupResource{Group: "batch", Resource: "jobs"}, "small", errors.New("changed"))
+	})
+	assert.NilError(t, c.Cancel(ctx, delegation.Job(), "ml", "small"))
+	assert.Assert(t, ctx.Err() != nil, "it was not interrupted")
+	origin := s.here.Get(delegation.Job().Resource, "ml", "small")
+	assert.Assert(t, leavesMirror(origin) && object.HasFinished(delegation.Job(), origin))
+}
+
 // TestInterruptedCancelWithoutMirror checks that cancel ends soon after an interrupt if it has found no mirror: it
 // does not search for copies on the workers, which may not answer.
 func TestInterruptedCancelWithoutMirror(t *testing.T) {
