@@ -53,20 +53,36 @@ func onlyTo(cluster, other string) []edit {
 	return []edit{patch("kwok-mgr", waitingWorkload, `{status: {nominatedClusterNames: [`+cluster+`]}}`), remove(other, waitingWorkload)}
 }
 
-// TestReconcileNamesWorkloads checks that the fix for Jobs that Kueue does not offer to a worker changes their Workloads
-// and no others.
+// TestReconcileNamesWorkloads checks that the fix for Jobs that Kueue does not offer to a worker, or whose mirrors a worker
+// refuses, changes their Workloads and no others.
 func TestReconcileNamesWorkloads(t *testing.T) {
-	rule, _ := rules.ByCode("JM032")
-	var edits []edit
+	var offers, refusals []edit
 	for _, name := range []string{"job-d02-bcd7e", "job-d04-aca09"} {
-		edits = append(edits, patch("kwok-mgr", "Workload/"+name, `{status: {nominatedClusterNames: [worker1]}}`), remove("kwok-w2", "Workload/"+name))
+		offers = append(offers, patch("kwok-mgr", "Workload/"+name, `{status: {nominatedClusterNames: [worker1]}}`), remove("kwok-w2", "Workload/"+name))
 	}
-	found := judge(t, testCase{base: "many-quota-faults", later: time.Hour, edits: edits}.make(t), []rules.Rule{rule}, 0)
-	assert.Equal(t, len(found), 1, linesOf(found))
-	assert.Equal(t, len(found[0].Jobs), 2, linesOf(found))
-	assert.Assert(t, strings.HasPrefix(found[0].Remedy, "change their Workloads, so that Kueue reconciles them: "), found[0].Remedy)
-	for _, command := range []string{"look-again=now", "look-again-"} {
-		assert.Assert(t, strings.Contains(found[0].Remedy, " annotate workloads.kueue.x-k8s.io job-d02-bcd7e job-d04-aca09 "+command+"`"), found[0].Remedy)
+	for _, name := range []string{"job-b-90-b358d", "job-b-91-eb849"} {
+		refusals = append(refusals, patch("kwok-w1", "Workload/"+name, `{status: {conditions: [{type: Admitted, status: "True", reason: Admitted, message: "",
+			lastTransitionTime: "2026-11-22T04:38:00Z"}]}}`))
+	}
+	for _, tt := range []struct {
+		code, base string
+		edits      []edit
+		later      time.Duration
+		steps      string
+		workloads  string
+	}{
+		{"JM032", "many-quota-faults", offers, time.Hour, "", "job-d02-bcd7e job-d04-aca09"},
+		{"JM035", recordedBurst, refusals, 0, "; once nothing rejects it, ", "job-b-90-b358d job-b-91-eb849"},
+	} {
+		rule, _ := rules.ByCode(tt.code)
+		found := judge(t, testCase{base: tt.base, later: tt.later, edits: tt.edits}.make(t), []rules.Rule{rule}, 0)
+		assert.Equal(t, len(found), 1, linesOf(found))
+		assert.Equal(t, len(found[0].Jobs), 2, linesOf(found))
+		_, change, _ := strings.Cut(found[0].Remedy, tt.steps)
+		assert.Assert(t, strings.HasPrefix(change, "change their Workloads, so that Kueue reconciles them: "), found[0].Remedy)
+		for _, command := range []string{"look-again=now", "look-again-"} {
+			assert.Assert(t, strings.Contains(found[0].Remedy, " annotate workloads.kueue.x-k8s.io "+tt.workloads+" "+command+"`"), found[0].Remedy)
+		}
 	}
 }
 
