@@ -19,7 +19,20 @@ import (
 // nil if the origin was deleted meanwhile and has mirrors to delete. If ctx is done before the first write,
 // it changes nothing. It does not cut off a write, whose result would be unknown, and completes an end
 // that takes several writes.
-func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
+func (x *cancellation) failOrigin(ctx context.Context) (*unstructured.Unstructured, error) {
+	stored, err := x.endOrigin(ctx)
+	var changed *ownerChangedError
+	switch {
+	case errors.As(err, &changed):
+		return nil, fmt.Errorf("%w, so it was not ended", err)
+	case err != nil:
+		return nil, fmt.Errorf("cannot end %s: %w", x.ref.WithKind(), err)
+	}
+	return stored, nil
+}
+
+// endOrigin is failOrigin with the plain errors. It tries again after conflicts and lost answers.
+func (x *cancellation) endOrigin(ctx context.Context) (stored *unstructured.Unstructured, err error) {
 	writing := ctx
 	if len(x.dryRun) == 0 {
 		writing = context.WithoutCancel(ctx)
@@ -52,14 +65,7 @@ func (x *cancellation) failOrigin(ctx context.Context) (stored *unstructured.Uns
 	if isInterrupted() && (apierrors.IsConflict(err) || errors.Is(err, context.Canceled)) {
 		err = cmp.Or(unclear, ctx.Err())
 	}
-	var changed *ownerChangedError
-	switch {
-	case errors.As(err, &changed):
-		return nil, fmt.Errorf("%w, so it was not ended", err)
-	case err != nil:
-		return nil, fmt.Errorf("cannot end %s: %w", x.ref.WithKind(), err)
-	}
-	return stored, nil
+	return stored, err
 }
 
 // readOrigin reads the origin that is to be ended. It returns nil if the origin was deleted meanwhile and has
