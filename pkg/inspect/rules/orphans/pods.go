@@ -76,6 +76,6 @@ func sightingOfPods(o *inspect.Job, f *inspect.Facts, pods []*inspect.Pod) view.
 				f.Context, pod.Namespace, pod.Name, pod.Phase, quote.Time(pod.CreationTimestamp), batchv1.ControllerUidLabel, pod.LeftBy))
 		}
 	}
-	s.Remedy = command.Say("if their results are not needed: %s", command.JoinCommands(deletes, "; "))
+	s.Remedy = command.Say("delete these Pods if their results are not needed: %s", command.JoinCommands(deletes, "; "))
 	return s
 }
