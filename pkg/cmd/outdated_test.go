@@ -9,21 +9,30 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestOutdatedWait checks that a Job that waits for quota, although the quota is free, is the same warning: the Job does
-// not wait for quota.
-func TestOutdatedWait(t *testing.T) {
-	dir := t.TempDir()
+// withRaisedQuotas returns a copy of the recording of workers without enough quota, after their quotas were raised.
+// changes are pairs of texts to replace besides.
+func withRaisedQuotas(t *testing.T, changes ...string) (dir string) {
+	t.Helper()
+	replace := strings.NewReplacer(append([]string{"nominalQuota: '1'", "nominalQuota: '100'"}, changes...)...)
+	dir = t.TempDir()
 	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, "no-quota-on-workers"))))
 	for _, worker := range []string{"kwok-w1", "kwok-w2"} {
 		path := filepath.Join(dir, worker+".yaml")
 		recorded, err := os.ReadFile(path)
 		assert.NilError(t, err)
-		raised := strings.NewReplacer("nominalQuota: '1'", "nominalQuota: '100'", "ExceedsMaxQuota", "WaitingForQuota", `insufficient quota for cpu
-        in flavor default-flavor, previously considered podsets requests (0) + current
-        podset request (2) > maximum capacity (1)`, `insufficient unused quota for cpu in flavor default-flavor, 1 more needed`).Replace(string(recorded))
+		raised := replace.Replace(string(recorded))
 		raised += "- {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: default-flavor, uid: flavor-" + worker + "}}\n"
 		assert.NilError(t, os.WriteFile(path, []byte(raised), 0o600))
 	}
+	return dir
+}
+
+// TestOutdatedWait checks that a Job that waits for quota, although the quota is free, is the same warning: the Job does
+// not wait for quota.
+func TestOutdatedWait(t *testing.T) {
+	dir := withRaisedQuotas(t, "ExceedsMaxQuota", "WaitingForQuota", `insufficient quota for cpu
+        in flavor default-flavor, previously considered podsets requests (0) + current
+        podset request (2) > maximum capacity (1)`, `insufficient unused quota for cpu in flavor default-flavor, 1 more needed`)
 	const (
 		says  = "kwok-w1: by the quotas read it fits now, but Kueue says: needs 1 more cpu (flavor default-flavor)"
 		check = "check that Kueue runs on kwok-w1: the quota fits, and Kueue has not judged it again: `kubectl --context kwok-w1 get deployments,pods -A"
@@ -40,16 +49,7 @@ func TestOutdatedWait(t *testing.T) {
 // TestOutdatedVerdict checks that a verdict of Kueue that is older than the quota is a warning: the fix is
 // to check Kueue, not to raise the quota again.
 func TestOutdatedVerdict(t *testing.T) {
-	dir := t.TempDir()
-	assert.NilError(t, os.CopyFS(dir, os.DirFS(filepath.Join(recordings, "no-quota-on-workers"))))
-	for _, worker := range []string{"kwok-w1", "kwok-w2"} {
-		path := filepath.Join(dir, worker+".yaml")
-		recorded, err := os.ReadFile(path)
-		assert.NilError(t, err)
-		raised := strings.Replace(string(recorded), "nominalQuota: '1'", "nominalQuota: '100'", 1)
-		raised += "- {apiVersion: kueue.x-k8s.io/v1beta2, kind: ResourceFlavor, metadata: {name: default-flavor, uid: flavor-" + worker + "}}\n"
-		assert.NilError(t, os.WriteFile(path, []byte(raised), 0o600))
-	}
+	dir := withRaisedQuotas(t)
 	const (
 		says  = "kwok-w1, kwok-w2: by the quotas read it fits now, but Kueue says: needs 2 cpu, limit 1 (flavor default-flavor)"
 		check = "check that Kueue runs on kwok-w1: the quota fits, and Kueue has not judged it again: `kubectl --context kwok-w1 get deployments,pods -A"
