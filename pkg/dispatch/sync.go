@@ -149,7 +149,7 @@ type copyState struct {
 	// rejected is the last status that the API server refused.
 	rejected rejection
 	// unansweredEnd is the origin with a final status that the API server may have stored: the answer was
-	// lost. It has the resourceVersion of the origin before that write. It is nil if there is none.
+	// lost. It has the resourceVersion of the origin before that write. It is nil without such a write.
 	unansweredEnd *unstructured.Unstructured
 	// heldSince is when the mirror's final status began to be held back; zero if it is not.
 	heldSince time.Time

@@ -171,6 +171,14 @@ type Unchecked struct {
 	Cluster bool `json:"-"`
 }
 
+// WorkerPrefix is how Unchecked.What begins for a worker that was not read. The name of its
+// MultiKueueCluster follows.
+const WorkerPrefix = "worker "
+
+// UnreadWorkloads is Unchecked.What for a cluster of which only the Workloads were not read. Those of a worker show whether
+// it admits a Job, and who holds its quota.
+const UnreadWorkloads = "Workloads"
+
 // IsOfWorker reports whether it is a worker that was not read, or the Workloads of a cluster.
 func (u *Unchecked) IsOfWorker() bool {
 	return strings.HasPrefix(u.What, WorkerPrefix) || u.What == UnreadWorkloads

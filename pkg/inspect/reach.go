@@ -391,11 +391,3 @@ func (k *KueueFacts) HasInvalidKubeconfig(cluster string) bool {
 	return active != nil && active.Status == metav1.ConditionFalse && slices.Contains(reasons, active.Reason) &&
 		!strings.Contains(active.Message, "not found")
 }
-
-// WorkerPrefix is how Unchecked.What begins for a worker that was not read. The name of its
-// MultiKueueCluster follows.
-const WorkerPrefix = "worker "
-
-// UnreadWorkloads is Unchecked.What for a cluster of which only the Workloads were not read. Those of a worker show whether
-// it admits a Job, and who holds its quota.
-const UnreadWorkloads = "Workloads"

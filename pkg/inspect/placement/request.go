@@ -65,7 +65,7 @@ type Checked struct {
 	RefusedFix string
 	// IsTaken is whether the cluster has another object of its name.
 	IsTaken bool
-	// older is the mirror of an older object of its name that the cluster still has, nil if there is none.
+	// older is the mirror of an older object of its name that the cluster still has, nil without one.
 	older *inspect.Job
 	// Lacking has the objects that its Pods need and the cluster lacks, such as "ServiceAccount robot".
 	Lacking []string
