@@ -98,10 +98,11 @@ func PlacementReasons() []PlacementReason {
 	}
 }
 
-// IsOutdated reports whether Kueue's message is older than the quota, which is enough now.
+// IsOutdated reports whether Kueue's message is older than the quota, which is enough now, although Kueue had time to judge
+// again.
 func (p *Placement) IsOutdated() bool {
 	isWait := p.Verdict == Waits && p.Wait != nil && p.Wait.Reason == kueue.ReasonQuotaInUse
-	return p.Reason == SaidByKueue && (p.Verdict == Unknown || isWait) && p.Condition(ConditionQuota).State == Yes
+	return p.Reason == SaidByKueue && !p.Judging && (p.Verdict == Unknown || isWait) && p.Condition(ConditionQuota).State == Yes
 }
 
 // Why returns the reason in a few words for a table, without what its other columns show.

@@ -93,6 +93,9 @@ type Placement struct {
 	SaidAt *metav1.Time `json:"saidAt"`
 	// Wait is the meaning of Said; nil if Kueue wrote no message.
 	Wait *kueue.Wait `json:"-"`
+	// Judging is whether Kueue has just given quota to others in the queue or its cohorts, so that a message older than the
+	// quota is normal.
+	Judging bool `json:"-"`
 	// Preempts is whether preempting some of the holders would free the lacking quota, which the
 	// queue's policy allows.
 	Preempts bool `json:"preempts"`

@@ -23,6 +23,9 @@ type Judgment interface {
 	Never(f inspect.Finding, why string) inspect.Finding
 	// Suppresses reports whether the user has suppressed a finding.
 	Suppresses(f inspect.Finding) bool
+	// Lasts reports whether what Kueue says of a finding's Jobs has been outdated for a while, not only between the
+	// release of quota and Kueue's next judgment.
+	Lasts(f inspect.Finding) bool
 }
 
 // Advise gives findings about the quota of one Job the message and the fixes
@@ -58,7 +61,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Find
 			}
 		}
 		q.addFixesTo(f)
-		q.addOutdated(f)
+		q.addOutdated(f, j)
 	}
 	return mergeNever(findings)
 }
@@ -120,14 +123,14 @@ func (q *Question) ofOrigin(f inspect.Finding) inspect.Finding {
 }
 
 // addOutdated makes a finding about quota a warning if Kueue has not judged the Job by its current quota: the Job neither
-// waits for quota nor exceeds it. One about several Jobs is no more severe for that, because its others may wait for quota,
-// and quota that was released just now is normal in a busy queue.
-func (q *Question) addOutdated(f *inspect.Finding) {
+// waits for quota nor exceeds it. One about several Jobs is no more severe for that, because its others may wait for quota.
+// So is one that another reading has not confirmed, because quota that was released just now is normal in a busy queue.
+func (q *Question) addOutdated(f *inspect.Finding, j Judgment) {
 	if f.Code == view.BehindOthers || !q.mayFitByNow() {
 		return
 	}
 	isOther := func(r inspect.Ref) bool { return !q.isOfPair(r) }
-	if slices.ContainsFunc(f.Jobs, isOther) {
+	if slices.ContainsFunc(f.Jobs, isOther) || !j.Lasts(*f) {
 		if f.Severity == inspect.Error {
 			f.Severity = inspect.Warning
 		}

@@ -46,8 +46,16 @@ func TestHolderOfOneShortResource(t *testing.T) {
 	assert.DeepEqual(t, texts(), []string{wait, "find out why ml/idle holds 7 nvidia.com/gpu of the missing 7 nvidia.com/gpu and 27 cpu without running"})
 }
 
-// TestOutdatedFinding checks that quota that Kueue has not used yet makes the finding about one Job a warning. One about
-// several Jobs gets no more severe.
+// doubt is a judgment that only says whether a message of Kueue has been outdated for a while.
+type doubt struct {
+	Judgment
+	lasts bool
+}
+
+func (d doubt) Lasts(inspect.Finding) bool { return d.lasts }
+
+// TestOutdatedFinding checks that quota that Kueue does not use makes the finding about one Job a warning. One about
+// several Jobs, or one that another reading has not confirmed, gets no more severe.
 func TestOutdatedFinding(t *testing.T) {
 	p := *inspect.NewPlacement("hub")
 	p.Verdict, p.Reason = inspect.Unknown, inspect.SaidByKueue
@@ -59,17 +67,20 @@ func TestOutdatedFinding(t *testing.T) {
 		jobs          []inspect.Ref
 		severity      inspect.Severity
 		want          inspect.Severity
+		lasts         bool
 		isStillAsSaid bool
 	}{
-		"one waits":      {[]inspect.Ref{own}, inspect.Info, inspect.Warning, false},
-		"several wait":   {[]inspect.Ref{own, other}, inspect.Info, inspect.Info, true},
-		"several exceed": {[]inspect.Ref{own, other}, inspect.Error, inspect.Warning, true},
+		"one waits":                    {[]inspect.Ref{own}, inspect.Info, inspect.Warning, true, false},
+		"one waits since this reading": {[]inspect.Ref{own}, inspect.Info, inspect.Info, false, true},
+		"one exceeds in this reading":  {[]inspect.Ref{own}, inspect.Error, inspect.Warning, false, true},
+		"several wait":                 {[]inspect.Ref{own, other}, inspect.Info, inspect.Info, true, true},
+		"several exceed":               {[]inspect.Ref{own, other}, inspect.Error, inspect.Warning, true, true},
 	} {
 		q := Question{Pair: inspect.Pair{Origin: origin}, Trace: &inspect.Trace{
 			State: inspect.StateWaiting, Message: "By the quotas read it fits now.", Placements: []inspect.Placement{p},
 		}}
 		f := inspect.Finding{Code: "JM019", Severity: tt.severity, Message: message, Jobs: tt.jobs}
-		q.addOutdated(&f)
+		q.addOutdated(&f, doubt{lasts: tt.lasts})
 		assert.Equal(t, f.Severity, tt.want, name)
 		assert.Equal(t, f.Message == message, tt.isStillAsSaid, "%s: %s", name, f.Message)
 	}

@@ -224,6 +224,14 @@ unread: [Cohorts]`, pods("4", "cpu: 1"), "unknown", "ClusterQueue q borrows from
 		"flavors that may not be read":                         {simple("4") + "unread: [ResourceFlavors]", pods("1", "cpu: 1"), "unknown", "flavor f is not known", ""},
 		"flavors that may not be read, and not enough in any":  {simple("4") + "unread: [ResourceFlavors]", pods("5", "cpu: 1"), "never", "", ""},
 		"Kueue says that it waits, and there is room":          {simple("4") + own("WaitingForQuota", "3 more needed"), pods("1", "cpu: 1"), "waits", "by the quotas read it fits now, but Kueue says: waits for quota that others use: 3 more needed", "check that Kueue runs on w: the quota fits, and Kueue has not judged it again"},
+		"Kueue says that it waits, and it has just given quota to another one": {
+			simple("4") + own("WaitingForQuota", "3 more needed") + "workloads: [" + strings.Replace(holding("q", "a", "f", "1", "0"), "T00:00:00Z", "T00:59:30Z", 1) + "]",
+			pods("1", "cpu: 1"), "waits", "by the quotas read it fits now, but Kueue says: waits for quota that others use: 3 more needed", "wait until Kueue on w judges it again: it has just given quota to ml/a",
+		},
+		"Kueue says that it waits, and it gave quota long ago": {
+			simple("4") + own("WaitingForQuota", "3 more needed") + "workloads: [" + holding("q", "a", "f", "1", "0") + "]",
+			pods("1", "cpu: 1"), "waits", "by the quotas read it fits now", "check that Kueue runs on w",
+		},
 		"Kueue says that it waits, and another one is first": {
 			strict("4") + strings.Replace(own("WaitingForQuota", "3 more needed"), "uid: o}", "uid: o}, spec: {priority: -1}", 1) + "workloads: [" + waiting("head", "99") + "]",
 			pods("1", "cpu: 1"), "waits", "behind ml/head (priority 0) in ClusterQueue q (StrictFIFO)", "",

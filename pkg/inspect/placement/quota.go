@@ -101,46 +101,6 @@ func (s *site) assign(a *assigner, whole []podSetDemand) (result assignment, all
 	return result, some, ""
 }
 
-// isContradicted decides if Kueue itself reports something worse than Fits,
-// or better than Never. Kueue knows its own configuration, which is not read
-// here. What would help depends on the quota read: Kueue's message may be older.
-func (s *site) isContradicted(v inspect.Verdict, result *assignment) bool {
-	if !s.isJudged() {
-		return false
-	}
-	switch said := s.verdictOf(s.Wait); {
-	case v == inspect.Fits && s.blocked():
-		// It is not its turn, whatever Kueue said when it was.
-	case v == inspect.Never && said == inspect.Waits:
-		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it never fits", s.Wait.Text())
-		s.suggest(result)
-	case v == inspect.Fits && said == inspect.Waits && s.Wait.Reason != kueue.ReasonQuotaInUse:
-		s.decide(inspect.Waits, inspect.SaidByKueue, "Kueue says: %s; by the quotas read it fits now", s.Wait.Text())
-		s.fix(*s.Wait, s.queue.Queue)
-	case v == inspect.Fits && (said == inspect.Waits || said == inspect.Never):
-		verdict := map[inspect.Verdict]inspect.Verdict{inspect.Waits: inspect.Waits, inspect.Never: inspect.Unknown}[said]
-		s.decide(verdict, inspect.SaidByKueue, "by the quotas read it fits now, but Kueue says: %s", s.Wait.Text())
-		s.change(s.judgeAgain())
-	default:
-		return false
-	}
-	return true
-}
-
-// judgeAgain returns what to check if Kueue has not judged a request by the quota that is free now.
-func (s *site) judgeAgain() inspect.PlacementChange {
-	return inspect.PlacementChange{
-		Message: fmt.Sprintf("check that Kueue runs on %s: the quota fits, and Kueue has not judged it again", s.Context),
-		Command: kueue.ShowPods(s.Context).Shell(),
-	}
-}
-
-// isConfirmed reports whether Kueue itself agrees with a verdict that was
-// computed from incomplete data.
-func (s *site) isConfirmed(v inspect.Verdict) bool {
-	return s.isJudged() && s.verdictOf(s.Wait) == v
-}
-
 // template returns the Workload of the request on the cluster with its Pod templates, nil if it has none or
 // they were not read.
 func (s *site) template() *kueue.PodTemplates {

@@ -43,6 +43,9 @@ type Confirmer struct {
 	// one in every reading since. The code may change, because the problem gets
 	// older.
 	since map[view.Object]time.Time
+	// doubted is the same for the fingerprints of findings that Lasts was asked about, doubting for those of the reading
+	// that Keep has begun.
+	doubted, doubting map[string]time.Time
 	// isPending is whether Keep dropped findings of the last reading.
 	isPending bool
 	// apart are the Confirmers of further judgments, by name.
@@ -54,6 +57,8 @@ func (s *Confirmer) Keep(now time.Time, j Judgment) Judgment {
 	if s == nil {
 		return j
 	}
+	s.doubted, s.doubting = s.doubting, map[string]time.Time{}
+	j.lasts = func(f inspect.Finding) bool { return s.lasts(now, f.Fingerprint) }
 	since, undated := map[view.Object]time.Time{}, codesOf(func(r Rule) bool { return r.Undated })
 	s.isPending = false
 	j.Findings = slices.DeleteFunc(slices.Clone(j.Findings), func(f inspect.Finding) bool {
@@ -74,7 +79,24 @@ func (s *Confirmer) Keep(now time.Time, j Judgment) Judgment {
 	return j
 }
 
-// IsPending reports whether another reading may confirm findings that Keep has dropped, from any judgment.
+// lasts reports whether each reading since After has doubted a finding.
+func (s *Confirmer) lasts(now time.Time, fingerprint string) bool {
+	first, isKnown := s.doubted[fingerprint]
+	if !isKnown {
+		first = now
+	}
+	s.doubting[fingerprint] = first
+	isEarly := now.Sub(first) < s.After
+	s.isPending = s.isPending || isEarly
+	return !isEarly
+}
+
+// Lasts reports whether what Kueue says of a finding's Jobs was outdated in all readings since Confirmer.After. Without a
+// Confirmer, one reading is enough.
+func (j Judgment) Lasts(f inspect.Finding) bool { return j.lasts == nil || j.lasts(f) }
+
+// IsPending reports whether another reading may confirm findings that Keep has dropped, or that Lasts was asked about,
+// from any judgment.
 func (s *Confirmer) IsPending() bool {
 	if s == nil {
 		return false

@@ -53,6 +53,25 @@ func TestConfirmer(t *testing.T) {
 	assert.Assert(t, !snapshot.IsPending())
 }
 
+// TestLasts checks that what two readings in a row doubt is doubted for long enough, and that one reading without doubt
+// begins again. In a snapshot, one reading is enough.
+func TestLasts(t *testing.T) {
+	s, start, doubtful := &rules.Confirmer{After: 2 * time.Second}, time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC), inspect.Finding{Fingerprint: "one"}
+	read := func(at time.Duration) rules.Judgment { return s.Keep(start.Add(at), rules.Judgment{}) }
+	assert.Assert(t, !read(0).Lasts(doubtful))
+	assert.Assert(t, s.IsPending())
+	assert.Assert(t, read(2*time.Second).Lasts(doubtful))
+	assert.Assert(t, !s.IsPending())
+	read(3 * time.Second)
+	again := read(4 * time.Second)
+	assert.Assert(t, !again.Lasts(doubtful))
+	assert.Assert(t, !again.Lasts(inspect.Finding{Fingerprint: "other"}))
+	assert.Assert(t, read(6*time.Second).Lasts(doubtful))
+
+	var snapshot *rules.Confirmer
+	assert.Assert(t, snapshot.Keep(start, rules.Judgment{}).Lasts(doubtful))
+}
+
 // TestYoungWithOlderCause checks that a young finding whose cause an older one reports is about its own
 // Job, and that it counts only for users who do not see the older one.
 func TestYoungWithOlderCause(t *testing.T) {

@@ -46,6 +46,8 @@ type Judgment struct {
 	groups map[string]group
 	// suppresses is whether the user has suppressed a finding.
 	suppresses func(inspect.Finding) bool
+	// lasts is what Lasts asks, nil without a Confirmer.
+	lasts func(inspect.Finding) bool
 }
 
 // Judge applies rules to an inventory. It is a pure function of its
