@@ -224,6 +224,26 @@ func TestLeaseIsRenewedWhateverTheTime(t *testing.T) {
 	}
 }
 
+// TestLeaseOutlivesAnUnansweredRenewal checks that one renewal without an answer leaves time for another one.
+func TestLeaseOutlivesAnUnansweredRenewal(t *testing.T) {
+	server := dispatchtest.NewServer(t)
+	mine := leaseOf(clusterOf(t, server, "here"), server.Create(t, delegation.Job().Resource, dispatchtest.SmallJob(t)), "mine")
+	mine.timing = leaseTiming{duration: 6 * time.Second, deadline: 4 * time.Second, retry: 20 * time.Millisecond}
+	held, ended, stop := startLease(t, mine)
+	assert.Assert(t, awaits(t, held, "the Lease is held"))
+	var renewals atomic.Int64
+	server.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if r.Method == http.MethodPut && renewals.Add(1) == 1 {
+			<-r.Context().Done()
+		}
+		return nil
+	})
+	eventually(t, "the Lease is renewed again", func() bool { return renewals.Load() > 2 })
+	assert.Equal(t, len(held), 0, "it was lost in between")
+	stop()
+	assert.NilError(t, awaits(t, ended, "the dispatch ends"))
+}
+
 // TestLeaseIsValidFromTheRequest checks that a Lease counts from when its write was sent. A
 // holder that counts from the response would believe in the Lease for longer than others wait.
 func TestLeaseIsValidFromTheRequest(t *testing.T) {

@@ -42,7 +42,9 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 	if k.lease.removing.Load() {
 		return nil, nil, errRemoving
 	}
-	found, err := k.read(ctx)
+	limited, cancel := k.limit(ctx)
+	defer cancel()
+	found, err := k.read(limited)
 	if err == nil && !k.lease.isOurs(found) {
 		k.lease.heldByOther.Store(true)
 		k.stop()
@@ -72,6 +74,16 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 		k.stop()
 	}
 	return record, raw, nil
+}
+
+// limit returns a context for one request of the elector. While the Lease is held, it leaves time for a second request
+// before the deadline, so that one without an answer does not cost the Lease. client-go's own lock has the same limit
+// (client-go: tools/leaderelection/resourcelock/interface.go, NewFromKubeconfig).
+func (k *leaseLock) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	if !k.lease.leading.Load() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, k.lease.timing.deadline/2)
 }
 
 func (k *leaseLock) read(ctx context.Context) (*coordinationv1.Lease, error) {
@@ -120,8 +132,14 @@ func (k *leaseLock) Update(ctx context.Context, record resourcelock.LeaderElecti
 	next := k.found.DeepCopy()
 	next.Spec = resourcelock.LeaderElectionRecordToLeaseSpec(&record)
 	k.lease.mark(&next.ObjectMeta, k.lease.target)
+	limited := ctx
+	if record.HolderIdentity != "" {
+		var cancel context.CancelFunc
+		limited, cancel = k.limit(ctx)
+		defer cancel()
+	}
 	sentAt := k.lease.clock.Now()
-	written, err := k.lease.update(ctx, next)
+	written, err := k.lease.update(limited, next)
 	return k.recordWrite(ctx, record, sentAt, written, err)
 }
 
