@@ -388,18 +388,3 @@ func TestPodSetsTogether(t *testing.T) {
 		assert.Assert(t, slices.ContainsFunc(p.Changes, func(c inspect.PlacementChange) bool { return c.Message == tt.change }), "%+v", p.Changes)
 	}
 }
-
-// TestUnreadLocalQueue checks that the right in the namespace is reported as missing, not that for all
-// namespaces: the queue was also requested by name.
-func TestUnreadLocalQueue(t *testing.T) {
-	w := parse[world](t, "unread: [queues]")
-	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
-	j.Namespace = "ml"
-	r := placement.OfJob(&j, "q")
-	f := w.facts()
-	assert.Equal(t, placement.On(f, &r, nil, time.Time{}).Message, "cannot read LocalQueue ml/q: queues are forbidden")
-	f.Kueue.RequestedQueues, f.Gaps = []string{"ml/q"}, map[inspect.Part]error{inspect.PartQueues: errors.New("forbidden in namespace ml")}
-	assert.Equal(t, placement.On(f, &r, nil, time.Time{}).Message, "cannot read LocalQueue ml/q: forbidden in namespace ml")
-	f.Gaps = nil
-	assert.Equal(t, placement.On(f, &r, nil, time.Time{}).Message, "LocalQueue ml/q does not exist")
-}

@@ -1,12 +1,16 @@
 package placement_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
 
 // TestMissingLocalQueue checks that the change that creates a LocalQueue has its command, and whether
@@ -27,4 +31,19 @@ func TestMissingLocalQueue(t *testing.T) {
 		assert.Equal(t, p.Reason, inspect.QueueMissing)
 		assert.DeepEqual(t, p.Changes, []inspect.PlacementChange{want})
 	}
+}
+
+// TestUnreadLocalQueue checks that the right in the namespace is reported as missing, not that for all
+// namespaces: the queue was also requested by name.
+func TestUnreadLocalQueue(t *testing.T) {
+	w := parse[world](t, "unread: [queues]")
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	f := w.facts()
+	assert.Equal(t, placement.On(f, &r, nil, time.Time{}).Message, "cannot read LocalQueue ml/q: queues are forbidden")
+	f.Kueue.RequestedQueues, f.Gaps = []string{"ml/q"}, map[inspect.Part]error{inspect.PartQueues: errors.New("forbidden in namespace ml")}
+	assert.Equal(t, placement.On(f, &r, nil, time.Time{}).Message, "cannot read LocalQueue ml/q: forbidden in namespace ml")
+	f.Gaps = nil
+	assert.Equal(t, placement.On(f, &r, nil, time.Time{}).Message, "LocalQueue ml/q does not exist")
 }
