@@ -143,6 +143,34 @@ func TestEndWithLostAnswer(t *testing.T) {
 	assert.Equal(t, complete.Succeeded, int32(1))
 }
 
+// TestEndWithLostAnswerFoundGone checks that a Job is complete, too, if the next write finds it deleted before the
+// watch has told so.
+func TestEndWithLostAnswerFoundGone(t *testing.T) {
+	jobs := delegation.Job().Resource
+	s := newStage(t)
+	tries := 0
+	s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
+		if !s.isFinalWrite(r) {
+			return nil
+		}
+		tries++
+		if tries == 1 {
+			return apierrors.NewTimeoutError("no answer", 0)
+		}
+		s.here.Delete(t, jobs, "ml", "small")
+		return apierrors.NewNotFound(jobs.GroupResource(), "small")
+	})
+	events, ended, _ := s.start()
+	expects(t, events, MirrorCreated)
+	s.completeMirror()
+	assert.Equal(t, awaits(t, ended, "the dispatch ends").End, Completed)
+}
+
+// isFinalWrite reports whether a request writes the origin's status after its mirror has finished.
+func (s *stage) isFinalWrite(r *http.Request) bool {
+	return r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status") && s.mirror() != nil && object.HasFinished(delegation.Job(), s.mirror())
+}
+
 // TestUnstoredEnd checks that a Job which a user deletes is not complete if its final status was certainly not
 // stored. Its mirror is deleted.
 func TestUnstoredEnd(t *testing.T) {
@@ -160,7 +188,7 @@ func TestUnstoredEnd(t *testing.T) {
 			s := newStage(t)
 			tries := 0
 			s.here.SetBefore(func(r *http.Request) *apierrors.StatusError {
-				if r.Method != http.MethodPatch || !strings.HasSuffix(r.URL.Path, "/status") || s.mirror() == nil || !object.HasFinished(delegation.Job(), s.mirror()) || tries == len(answers) {
+				if !s.isFinalWrite(r) || tries == len(answers) {
 					return nil
 				}
 				answer := answers[tries]

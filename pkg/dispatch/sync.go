@@ -212,18 +212,23 @@ func (t *task) copyStatus(ctx context.Context, origin, mirror *unstructured.Unst
 	return stored, requeueAfter, nil
 }
 
-// recordAnswer records the answer to the write of a status. If an earlier write has ended the origin, the API
-// server answers with a conflict, because a patch names the version of the origin. Expired credentials or a
-// busy server say nothing about the origin, and an interrupt is no answer.
+// recordAnswer records the answer to the write of a status.
 func (c *copyState) recordAnswer(sent copyResult, err error) {
 	switch {
 	case kubecontext.IsUnanswered(err):
 		if sent.ended != nil {
 			c.unansweredEnd = sent.ended
 		}
-	case err == nil, kubecontext.IsAnswer(err) && !apierrors.IsConflict(err) && !apierrors.IsUnauthorized(err) && !apierrors.IsTooManyRequests(err):
+	case err == nil, kubecontext.IsAnswer(err) && !leavesEndOpen(err):
 		c.unansweredEnd = nil
 	}
+}
+
+// leavesEndOpen reports whether an answer does not tell if an earlier write has ended the origin. If it has, the
+// API server answers with a conflict, because a patch names the version of the origin, or with 404 Not Found,
+// because the TTL controller has deleted it. Expired credentials or a busy server say nothing about the origin.
+func leavesEndOpen(answer error) bool {
+	return apierrors.IsConflict(answer) || apierrors.IsNotFound(answer) || apierrors.IsUnauthorized(answer) || apierrors.IsTooManyRequests(answer)
 }
 
 // refusedStatus handles a status that the API server refused: the copier may have an alternative
