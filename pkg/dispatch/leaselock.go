@@ -76,11 +76,12 @@ func (k *leaseLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord
 	return record, raw, nil
 }
 
-// limit returns a context for one request of the elector. While the Lease is held, it leaves time for a second request
+// limit returns a context for one request of the elector. If the Lease names us, it leaves time for a second request
 // before the deadline, so that one without an answer does not cost the Lease. client-go's own lock has the same limit
-// (client-go: tools/leaderelection/resourcelock/interface.go, NewFromKubeconfig).
+// (client-go: tools/leaderelection/resourcelock/interface.go, NewFromKubeconfig). The flag leading does not say so: the
+// elector starts to renew before it is set.
 func (k *leaseLock) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	if !k.lease.leading.Load() {
+	if k.found == nil || holderOf(k.found) != k.lease.identity {
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, k.lease.timing.deadline/2)
