@@ -39,14 +39,11 @@ func (j Judgment) CountYoung(isWanted func(*inspect.Finding) bool) (count int, p
 type Confirmer struct {
 	// After is how long such a finding must be seen before it counts.
 	After time.Duration
-	// since is when each object first had such a finding, for objects that had
-	// one in every reading since. The code may change, because the problem gets
-	// older.
-	since map[view.Object]time.Time
-	// doubted is the same for the fingerprints of findings that Lasts was asked about, doubting for those of the reading
-	// that Keep has begun.
-	doubted, doubting map[string]time.Time
-	// isPending is whether Keep dropped findings of the last reading.
+	// since is when each subject first had such a finding, for those that had one in every reading since: the object,
+	// because the code may change as the problem gets older, or the fingerprint of a finding that Lasts was asked
+	// about. current is the same for the reading that Keep has begun.
+	since, current map[any]time.Time
+	// isPending is whether another reading may confirm findings of this one.
 	isPending bool
 	// apart are the Confirmers of further judgments, by name.
 	apart map[string]*Confirmer
@@ -57,38 +54,25 @@ func (s *Confirmer) Keep(now time.Time, j Judgment) Judgment {
 	if s == nil {
 		return j
 	}
-	s.doubted, s.doubting = s.doubting, map[string]time.Time{}
-	j.lasts = func(f inspect.Finding) bool { return s.lasts(now, f.Fingerprint) }
-	since, undated := map[view.Object]time.Time{}, codesOf(func(r Rule) bool { return r.Undated })
-	s.isPending = false
+	s.since, s.current, s.isPending = s.current, map[any]time.Time{}, false
+	j.lasts = func(f inspect.Finding) bool { return !s.isEarly(now, f.Fingerprint) }
+	undated := codesOf(func(r Rule) bool { return r.Undated })
 	j.Findings = slices.DeleteFunc(slices.Clone(j.Findings), func(f inspect.Finding) bool {
-		if !undated.Has(f.Code) {
-			return false
-		}
-		about := view.Object{Context: f.Context, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name}
-		first, isKnown := s.since[about]
-		if !isKnown {
-			first = now
-		}
-		since[about] = first
-		isEarly := now.Sub(first) < s.After
-		s.isPending = s.isPending || isEarly
-		return isEarly
+		return undated.Has(f.Code) && s.isEarly(now, view.Object{Context: f.Context, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
 	})
-	s.since = since
 	return j
 }
 
-// lasts reports whether each reading since After has doubted a finding.
-func (s *Confirmer) lasts(now time.Time, fingerprint string) bool {
-	first, isKnown := s.doubted[fingerprint]
+// isEarly records a subject of the current reading, and reports whether it had such a finding for less than After.
+func (s *Confirmer) isEarly(now time.Time, subject any) bool {
+	first, isKnown := s.since[subject]
 	if !isKnown {
 		first = now
 	}
-	s.doubting[fingerprint] = first
+	s.current[subject] = first
 	isEarly := now.Sub(first) < s.After
 	s.isPending = s.isPending || isEarly
-	return !isEarly
+	return isEarly
 }
 
 // Lasts reports whether what Kueue says of a finding's Jobs was outdated in all readings since Confirmer.After. Without a
