@@ -31,6 +31,16 @@ func TestNotFound(t *testing.T) {
 	assert.Equal(t, errOut, "error: there is no queue or cohort \"gpu\"; for a LocalQueue, add -n or -A\n")
 }
 
+// TestSomeNamesNotFound: check and ls report on the Jobs that exist, and fail for each name without one.
+func TestSomeNamesNotFound(t *testing.T) {
+	for _, command := range []string{"check --grace 0s", "ls"} {
+		out, errOut, code := run(t, append(strings.Fields(command), "sweep", "nope", "none", "-n", "ml", "--all-contexts", "--from", exampleFleet)...)
+		assert.Assert(t, strings.Contains(out, "sweep"), out)
+		assert.Equal(t, strings.Count(errOut, " not found in namespace"), 2, errOut)
+		assert.Equal(t, code, util.ExitError, command)
+	}
+}
+
 // TestNotFoundInPart: a snapshot of some namespaces does not show that no other namespace has a Job.
 func TestNotFoundInPart(t *testing.T) {
 	dir := copyOf(t, "running", func(snapshot string) string {

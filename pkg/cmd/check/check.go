@@ -53,8 +53,10 @@ type checkOptions struct {
 	contexts []fleet.Context
 	query    read.Query
 	// names are the Jobs to check, empty for all.
-	names   []read.Wanted
-	named   namedJobs
+	names []read.Wanted
+	named namedJobs
+	// missing is the error for the names that the last reading did not find, nil if it found all.
+	missing error
 	rules   []rules.Rule
 	judging rules.Options
 	failOn  inspect.Severity

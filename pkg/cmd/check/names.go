@@ -20,6 +20,8 @@ type wantedJobs struct {
 	// inNamespace is set if the Jobs are those of one namespace.
 	inNamespace bool
 	refs        map[inspect.Ref]bool
+	// missing is an error for each name without a Job, with the contexts that were read.
+	missing []error
 	// subject returns the Jobs and the objects on their chains.
 	subject func() rules.Subject
 }
@@ -27,14 +29,13 @@ type wantedJobs struct {
 // namedJobs are the Jobs that each name has selected so far.
 type namedJobs map[read.Wanted]*inspect.Tracked
 
-// findWanted finds the Jobs that names and labels choose. It returns an error for a name without a
-// Job, with the contexts that were read. A Job of an earlier reading is not an error while its cluster
-// does not answer.
-func (named namedJobs) findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) (*wantedJobs, error) {
+// findWanted finds the Jobs that names and labels choose. A Job of an earlier reading is not missing while its
+// cluster does not answer.
+func (named namedJobs) findWanted(ctx context.Context, env util.Environment, f *fleet.Fleet, names []read.Wanted, hasLabels, inNamespace bool, v *inspect.Inventory) *wantedJobs {
 	w := &wantedJobs{isAll: len(names) == 0 && !hasLabels, inNamespace: inNamespace, refs: map[inspect.Ref]bool{}}
 	w.subject = sync.OnceValue(func() rules.Subject { return w.subjectIn(v) })
 	if w.isAll {
-		return w, nil
+		return w
 	}
 	found := map[read.Wanted][]inspect.Pair{}
 	for _, facts := range v.Clusters {
@@ -56,10 +57,10 @@ func (named namedJobs) findWanted(ctx context.Context, env util.Environment, f *
 		}
 		named[name].See(v, found[name]...)
 		if len(found[name]) == 0 && len(named[name].UnreadIn(v)) == 0 {
-			return nil, util.NotFound(ctx, env, f, name, v)
+			w.missing = append(w.missing, util.NotFound(ctx, env, f, name, v))
 		}
 	}
-	return w, nil
+	return w
 }
 
 // has reports whether a pair is wanted: its origin or one of its mirrors is.

@@ -57,9 +57,10 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 			return nil, err
 		}
 	}
-	wanted, err := o.named.findWanted(ctx, o.Environment, f, o.names, o.query.LabelSelector != "", !o.query.AllNamespaces, inventory)
-	if err != nil {
-		return nil, err
+	wanted := o.named.findWanted(ctx, o.Environment, f, o.names, o.query.LabelSelector != "", !o.query.AllNamespaces, inventory)
+	o.missing = errors.Join(wanted.missing...)
+	if o.missing != nil && (o.watch || len(wanted.missing) == len(o.names)) {
+		return nil, o.missing
 	}
 	judgment := confirmer.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
 	list := inspect.NewFindingList()
@@ -216,7 +217,7 @@ func (o *checkOptions) show(ctx context.Context, list *inspect.FindingList, f *f
 	if isEmpty(list) {
 		util.NoteSelection(ctx, o.ErrOut, f, &o.query, o.format.IsTable())
 	}
-	return errors.Join(util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
+	return errors.Join(o.missing, util.Verdict(list.Items, o.failOn), util.Incomplete(list.Unchecked))
 }
 
 // isEmpty reports whether there was nothing to check on the clusters that were read.
