@@ -14,7 +14,8 @@ import (
 type Filter struct {
 	// Delegated excludes Jobs that the built-in controller reconciles.
 	Delegated bool
-	// ManagedBy is a glob for the owner; "" matches all.
+	// ManagedBy is a glob for the owner, or for the value of spec.managedBy that means the built-in controller; ""
+	// matches all.
 	ManagedBy string
 	// Statuses are the statuses to match; none means all.
 	Statuses []delegation.Status
@@ -73,8 +74,9 @@ func (f Filter) Matches(j *Job) bool {
 		return true
 	}
 	// NewFilter has validated the pattern, so there is no error.
-	ok, _ := glob.Match(f.ManagedBy, string(j.ManagedBy))
-	return ok
+	is, _ := glob.Match(f.ManagedBy, string(j.ManagedBy))
+	isReserved, _ := glob.Match(f.ManagedBy, j.Row().Reserved)
+	return is || isReserved && j.ManagedBy.IsBuiltIn()
 }
 
 func join[S ~string](values []S) string {

@@ -79,6 +79,7 @@ func TestMerge(t *testing.T) {
 func TestFilter(t *testing.T) {
 	foreign := job("c", "n", "a", "kueue.x-k8s.io/multikueue", delegation.Running)
 	builtIn := job("c", "n", "b", delegation.BuiltIn, delegation.Failed)
+	builtIn.KindRow = new(delegation.Job())
 	for _, tt := range []struct {
 		delegated        bool
 		managedBy        string
@@ -90,6 +91,7 @@ func TestFilter(t *testing.T) {
 		{managedBy: "kueue.x-k8s.io/*", foreign: true},
 		{managedBy: "*kueue", foreign: true},
 		{managedBy: "built-in", builtIn: true},
+		{managedBy: "kubernetes.io/job-controller", builtIn: true},
 		{managedBy: "kueue"},
 		{statuses: []string{"failed"}, builtIn: true},
 		{statuses: []string{"FAILED", "Running"}, foreign: true, builtIn: true},
