@@ -41,3 +41,14 @@ func TestNoHeaders(t *testing.T) {
 		assert.Equal(t, isHeader.FindString(out), "", args)
 	}
 }
+
+// TestNoHeadersNamesContexts: without titles, a choice of contexts that finds one has the columns of one that finds
+// several.
+func TestNoHeadersNamesContexts(t *testing.T) {
+	for _, args := range []string{"ls -A", "queues", "history -A", "kinds"} {
+		for _, contexts := range []string{"m*", "*"} {
+			out, errOut, _ := run(t, append(strings.Fields(args), "--no-headers", "--contexts", contexts, "--from", exampleFleet)...)
+			assert.Equal(t, strings.Fields(out)[0], "management", "%s %s: %s%s", args, contexts, out, errOut)
+		}
+	}
+}

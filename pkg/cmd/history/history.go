@@ -61,7 +61,7 @@ you choose some.
   EVICTED    how often the Job was evicted
   LOST       run time lost to evictions
   RESULT     how the Job ended
-  RESOURCES  quota on the manager that all Pods of the Job had together
+  RESOURCES  quota on the manager that the Pods that run at once had together
 
 With --by, there is one row for each group:
 
@@ -145,7 +145,7 @@ func (f *historyFlags) toOptions(env util.Environment) (*historyOptions, error) 
 		return nil, err
 	}
 	o.table = printers.TableOptions{
-		Contexts: len(o.contexts) > 1, Namespaces: f.AllNamespaces, Wide: o.format.Wide(),
+		Contexts: f.ShowsContexts(env, o.contexts, f.noHeaders), Namespaces: f.AllNamespaces, Wide: o.format.Wide(),
 		NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
 	}
 	return o, nil

@@ -94,7 +94,7 @@ func (f *kindsFlags) toOptions(env util.Environment) (*kindsOptions, error) {
 		return nil, err
 	}
 	o.table = printers.TableOptions{
-		Contexts: len(o.contexts) > 1, Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
+		Contexts: f.ShowsContexts(env, o.contexts, f.noHeaders), Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
 	}
 	return o, nil
 }

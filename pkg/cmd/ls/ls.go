@@ -197,7 +197,7 @@ func (f *listFlags) toOptions(env util.Environment, args []string) (*listOptions
 		return nil, err
 	}
 	o.table = printers.TableOptions{
-		Contexts:   len(o.contexts) > 1,
+		Contexts:   f.ShowsContexts(env, o.contexts, f.noHeaders),
 		Namespaces: f.AllNamespaces,
 		Kinds:      !o.query.OnlyJobs(),
 		Labels:     f.labels,

@@ -145,7 +145,7 @@ func (f *queuesFlags) toOptions(env util.Environment, names []string) (*queuesOp
 		return nil, err
 	}
 	o.table = printers.TableOptions{
-		Contexts: len(o.contexts) > 1, Namespaces: o.scope == read.AllNamespaces || o.pending && o.scope == read.ClusterScope,
+		Contexts: f.ShowsContexts(env, o.contexts, f.noHeaders), Namespaces: o.scope == read.AllNamespaces || o.pending && o.scope == read.ClusterScope,
 		Wide: o.format.Wide(), NoHeaders: f.noHeaders, Color: env.WantsColor(f.Color), Markdown: o.format.Is(printers.Markdown),
 	}
 	return o, nil

@@ -102,6 +102,13 @@ func (f *GlobalFlags) namesContexts() bool {
 	return f.AllContexts || len(f.Contexts) > 0 || *f.Kube.Context != ""
 }
 
+// ShowsContexts reports whether a table shows the context of each row: if it is about several contexts, and without
+// titles also if the user chose contexts by patterns, which may match more of them another time.
+func (f *GlobalFlags) ShowsContexts(env Environment, contexts []fleet.Context, noHeaders bool) bool {
+	isByPattern := f.From != "" || f.AllContexts || len(f.Contexts) > 0 || len(f.environmentContexts(env)) > 0
+	return len(contexts) > 1 || noHeaders && isByPattern
+}
+
 // namesServer reports whether the user chose a cluster or a user other than those of the
 // contexts, which makes sense only for a single context.
 func (f *GlobalFlags) namesServer() bool {
