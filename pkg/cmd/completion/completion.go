@@ -55,7 +55,7 @@ without kubectl.`),
 
   # Complete the plugin's file itself, in this bash
   source <(NAME completion bash)`, "NAME", env.DisplayName()),
-		Args: util.AtMostOne("what to print a script for", strings.Join(scriptNames(), ", ")),
+		Args: util.AtMostOne("the program to complete", "one of "+strings.Join(scriptNames(), ", ")),
 
 		ValidArgsFunction: util.FirstOnly(util.OneOf(scripts()...)),
 	}

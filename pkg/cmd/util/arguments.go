@@ -29,7 +29,7 @@ func AtMostOne(what, form string) cobra.PositionalArgs {
 			if kind, isKind := delegation.KindNamed(args[0]); isKind && len(args) == 2 {
 				hint = fmt.Sprintf(". Write %s/%s", kind.Name, args[1])
 			}
-			return fmt.Errorf("%s takes at most one argument, %s as %s, but got %q%s", cmd.CommandPath(), what, form, args, hint)
+			return fmt.Errorf("%s takes at most one argument, %s as %s. It got %q%s", cmd.CommandPath(), what, form, args, hint)
 		}
 		return nil
 	}

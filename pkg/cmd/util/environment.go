@@ -133,8 +133,8 @@ func (e Environment) TableNow(table printers.TableOptions) printers.TableOptions
 	return table
 }
 
-// WantsColor decides about color. The first of these counts: the flag, NO_COLOR, even if empty,
-// TERM=dumb, and whether Out is a terminal.
+// WantsColor decides about color. The first of these counts: the flag, NO_COLOR unless it is empty
+// (no-color.org), TERM=dumb, and whether Out is a terminal.
 func (e Environment) WantsColor(flag string) bool {
 	switch flag {
 	case ColorAlways:
@@ -142,7 +142,7 @@ func (e Environment) WantsColor(flag string) bool {
 	case ColorNever:
 		return false
 	}
-	if _, present := e.LookupEnv("NO_COLOR"); present {
+	if value, _ := e.LookupEnv("NO_COLOR"); value != "" {
 		return false
 	}
 	if name, _ := e.LookupEnv("TERM"); name == "dumb" {

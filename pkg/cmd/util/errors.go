@@ -16,7 +16,7 @@ const (
 	// trace --filename can run nowhere.
 	ExitFindings = 3
 	ExitPartial  = 4
-	// ExitFailed: a dispatched Job failed.
+	// ExitFailed: the Job of wait or dispatch failed.
 	ExitFailed = 5
 	// ExitTimeout: --timeout passed first.
 	ExitTimeout = 124
