@@ -81,7 +81,8 @@ STATUS is the first of these that applies: Terminating, Complete, Failed, Unclai
 (no controller picked it up: neither the owner of a delegated Job nor, for other Jobs
 and mirrors, that of its kind), Suspended, Running (its status counts a ready or ended
 Pod), Pending. It is Unknown for a kind that is known only by its schema,
-if no common condition shows the status.
+if no common condition shows the status. The status of an origin is a copy of its
+mirror's, and may be outdated: --reason says what the mirror and its Pods do.
 
 Over several contexts, each Job is listed once. MIRROR is the context of its mirror. A
 mirror has a row of its own if its origin is not listed, or with --mirrors.
