@@ -120,7 +120,7 @@ func TestDispatchOutlivesItsCredentials(t *testing.T) {
 	d := dispatches(t, ns, "train", "--kubeconfig", kubeconfig)
 	assert.Equal(t, d.End(), 0, d.Stderr.String())
 	sameEnd(t, ns, "train")
-	assert.Equal(t, d.Count(dispatch.LeaseLost), 0, "%v", d.Seen)
+	assert.Equal(t, d.Count(dispatch.LeaseLost), 0, "%v\n%s", d.Seen, d.Stderr.String())
 }
 
 // TestDispatchWithoutCredentials checks the case that credentials expire, and there are no new
