@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
 // withRaisedQuotas returns a copy of the recording of workers without enough quota, after their quotas were raised.
@@ -60,4 +62,13 @@ func TestOutdatedVerdict(t *testing.T) {
 	out, _, _ = run(t, "check", "--from", dir, "--grace", "1s")
 	assert.Assert(t, strings.Contains(out, "1 warning in 1 delegated Job") && strings.Contains(out, "JM029  default/train  "+says), out)
 	assert.Assert(t, strings.Contains(out, "fix: "+check) && !strings.Contains(out, "raise the quota"), out)
+}
+
+// TestOutdatedWaitOnServers checks that check on live clusters, which needs two readings for the warning, waits for the
+// second one.
+func TestOutdatedWaitOnServers(t *testing.T) {
+	f := newWatchedFleet(t, withRaisedQuotas(t))
+	out, errOut, code := run(t, "check", "--all-contexts", "--kubeconfig", f.kubeconfig, "--grace", "1s")
+	assert.Equal(t, code, util.ExitFindings, errOut)
+	assert.Assert(t, strings.Contains(out, "1 warning in 1 delegated Job") && strings.Contains(out, "by the quotas read it fits now"), out)
 }
