@@ -34,7 +34,7 @@ func TestTraceToMissingQueue(t *testing.T) {
 
 	big := trace(20, "kueue.x-k8s.io/multikueue")
 	assert.Assert(t, strings.Contains(big, "LocalQueue ml/nope does not exist; even with it, on worker-2: needs 20 nvidia.com/gpu, limit 6 (flavor a100)"), big)
-	assert.Assert(t, strings.Contains(big, "\nFix: request at most 6 nvidia.com/gpu (6 Pods at once, not 20), for worker-2, and then "+onManager), big)
+	assert.Assert(t, strings.Contains(big, "\nFix: request at most 6 nvidia.com/gpu (6 Pods at once, not 20), for worker-2 when other Jobs end (2 nvidia.com/gpu free now), and then "+onManager), big)
 
 	refused := trace(2, "example.com/other")
 	assert.Assert(t, strings.Contains(refused, "LocalQueue ml/nope does not exist; even with it: MultiKueue rejects Jobs of owner example.com/other"), refused)
@@ -62,7 +62,7 @@ func TestTraceBehindJobThatNeverRuns(t *testing.T) {
 		assert.Equal(t, code, util.ExitOK, errOut)
 		assert.Assert(t, strings.Contains(out, "\nWould wait. Needs 2 nvidia.com/gpu; 1 free on management. ml/sweep holds 8 without running; "), out)
 		assert.Assert(t, strings.Contains(out, "\nFix: release 8 nvidia.com/gpu that ml/sweep holds on management without running: deactivate its Workload"), out)
-		assert.Assert(t, strings.Contains(out, "\nOr:  let ml/sweep run: run 6 Pods at once, not 8, to fit on worker-2: `kubectl --context management -n ml patch job sweep --type merge -p '{\"spec\":{\"parallelism\":6}}'`\n"), out)
+		assert.Assert(t, strings.Contains(out, "\nOr:  let ml/sweep run: run 6 Pods at once, not 8, to fit on worker-2 when other Jobs end (2 nvidia.com/gpu free now): `kubectl --context management -n ml patch job sweep --type merge -p '{\"spec\":{\"parallelism\":6}}'`\n"), out)
 		assert.Assert(t, !strings.Contains(out, "wait for ml/sweep"), out)
 	}
 	out, errOut, code := run(t, "trace", "p1-208", "--from", recordings+"/dispatch-origin-in-multikueue-queue")

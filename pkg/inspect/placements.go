@@ -7,7 +7,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
@@ -306,25 +305,6 @@ const (
 
 // PositionSources returns all sources.
 func PositionSources() []PositionSource { return []PositionSource{ByKueue, Computed} }
-
-// PlacementChange is a change that would let the Job run.
-type PlacementChange struct {
-	// Message says what must change.
-	Message string `json:"message"`
-	// Command makes the change; empty if no single command does.
-	Command string `json:"command"`
-	// Then are the steps that complete the change, in their order; absent if there are none.
-	Then []command.Step `json:"then,omitempty"`
-	// Stem is the message before the name of the cluster, if the Job has to change for the
-	// cluster: one change for all clusters with the same stem.
-	Stem string `json:"-"`
-	// Tail is the message after the name of the cluster.
-	Tail string `json:"-"`
-	// Share is the size of the change, as a part of the request, if known.
-	Share float64 `json:"-"`
-	// Starts is whether the Job certainly starts after the change, without waiting for another Job.
-	Starts bool `json:"-"`
-}
 
 // deepCopy returns a copy that shares no mutable part with p.
 func (p *Placement) deepCopy() Placement {

@@ -267,14 +267,15 @@ func (q *Question) waitFixes(all []inspect.Placement) (fixes []command.Fix) {
 // without duplicates: a change of the Job names all clusters that it is for, and has the steps for all.
 func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	var changes []inspect.PlacementChange
-	places := map[string][]string{}
+	places := map[string][]inspect.ChangePlace{}
 	for i := range all {
 		for _, c := range all[i].Changes {
 			same := slices.IndexFunc(changes, func(known inspect.PlacementChange) bool {
 				return known.Message == c.Message || c.Stem != "" && known.Stem == c.Stem
 			})
-			if c.Stem != "" && !slices.Contains(places[c.Stem], all[i].Context) {
-				places[c.Stem] = append(places[c.Stem], all[i].Context)
+			place := inspect.ChangePlace{Context: all[i].Context, IsManager: all[i].Manager, Starts: c.Starts, After: c.After}
+			if c.Stem != "" && !slices.ContainsFunc(places[c.Stem], func(known inspect.ChangePlace) bool { return known.Context == place.Context }) {
+				places[c.Stem] = append(places[c.Stem], place)
 			}
 			if same < 0 {
 				changes = append(changes, c)
@@ -289,7 +290,7 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 	for _, c := range changes[:min(maxChanges, len(changes))] {
 		fix := command.Fix{Text: c.Message, Command: []string{}, Then: c.Then}
 		if c.Stem != "" {
-			fix.Text = c.Stem + inspect.And(places[c.Stem]) + c.Tail
+			fix.Text = c.Stem + inspect.OnClusters(places[c.Stem]) + c.Tail
 		}
 		if c.Command != "" {
 			fix.Command = command.Words(c.Command)

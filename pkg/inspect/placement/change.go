@@ -57,6 +57,9 @@ func changesBy(fixes []command.Fix) (changes []inspect.PlacementChange) {
 // suggest adds changes that would make a request fit: to request less, to
 // raise the quota, or to tolerate a taint.
 func (s *site) suggest(result *assignment) {
+	if s.role.isChanged {
+		return
+	}
 	for i := range result.tries {
 		t := &result.tries[i]
 		isOfWorst := result.worst != nil && t.demand == result.worst.demand && !t.suits
@@ -91,10 +94,10 @@ func (s *site) requestLess(demand *podSetDemand, short []shortage) {
 		if s.mayWaitForEachOther(demand) {
 			condition = "if its Pods do not wait for each other, "
 		}
-		c = s.changeJob("%srun %s at once, not %d, to fit on ", condition, inspect.Count(int(mostPods(demand, short)), "Pod"), demand.count)
+		c = s.outlook(s.changeJob("%srun %s at once, not %d, to fit on ", condition, inspect.Count(int(mostPods(demand, short)), "Pod"), demand.count), demand, short, nil)
 		c.Command = set
 	} else {
-		c = s.again(s.changeJob("request at most %s, for ", atMost(demand, short)))
+		c = s.again(s.outlook(s.changeJob("request at most %s, for ", atMost(demand, short)), demand, short, nil))
 	}
 	c.Share = shareOf(short)
 	s.change(c)
@@ -139,7 +142,7 @@ func (s *site) suit(t *try, result *assignment) {
 	if t.selects != "" {
 		parts, of = append(parts, "set node selector "+t.selects), ", for"
 	}
-	c := s.again(s.changeJob("%s%s flavor %s on ", inspect.And(parts), of, t.flavor))
+	c := s.again(s.outlook(s.changeJob("%s%s flavor %s on ", inspect.And(parts), of, t.flavor), t.demand, short, t))
 	c.Share = shareOf(short)
 	s.change(c)
 }

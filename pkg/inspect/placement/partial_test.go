@@ -30,7 +30,7 @@ func TestPartialStart(t *testing.T) {
 		},
 		"never": {
 			simple("4"), flexible("6", "5"), inspect.Never, "5", &inspect.PartialStart{Pods: 5, Of: 6},
-			"request at most 4 cpu (kueue.x-k8s.io/job-min-parallelism at most 4, not 5), for w",
+			"request at most 4 cpu (kueue.x-k8s.io/job-min-parallelism at most 4, not 5), for w, where it fits now",
 		},
 		"starts with all": {simple("4"), flexible("4", "1"), inspect.Fits, "4", nil, ""},
 		"must start with all": {
@@ -118,11 +118,11 @@ queues: [{metadata: {name: q}, spec: {namespaceSelector: {}, resourceGroups: [
 		assert.Equal(t, p.Verdict, inspect.Never)
 		assert.Equal(t, p.Message, tt.message)
 		assert.Equal(t, len(p.Short), 2)
-		assert.Equal(t, p.Changes[0].Message, "request at most 26 cpu and 10 nvidia.com/gpu (3 Pods at once, not 6), for w")
+		assert.Equal(t, p.Changes[0].Message, "request at most 26 cpu and 10 nvidia.com/gpu (3 Pods at once, not 6), for w, where it fits now")
 		assert.Equal(t, p.Changes[1].Message+": "+p.Changes[1].Command, tt.raise)
 		// One resource alone keeps its text.
 		one := judged(t, tt.cluster, strings.Replace(job, "cpu: 5", "cpu: 1", 1))
-		assert.Equal(t, one.Changes[0].Message, "request at most 10 nvidia.com/gpu (3 Pods at once, not 6), for w")
+		assert.Equal(t, one.Changes[0].Message, "request at most 10 nvidia.com/gpu (3 Pods at once, not 6), for w, where it fits now")
 	}
 	// Quota in use: both must be released.
 	busy := together + "workloads: [{metadata: {namespace: ml, name: a, uid: a}, status: {admission: {clusterQueue: q, podSetAssignments: [{name: main, count: 1, " +

@@ -15,16 +15,16 @@ import (
 // for a flavor without one, and the toleration only if more of its Pods then run at once.
 func TestSmallerWithoutToleration(t *testing.T) {
 	const (
-		smaller = "request at most 14 cpu and 6 gpu (2 Pods at once, not 6), for w"
-		fewer   = "request at most 14 cpu (2 Pods at once, not 6), for w"
+		smaller = "request at most 14 cpu and 6 gpu (2 Pods at once, not 6), for w, where it fits now"
+		fewer   = "request at most 14 cpu (2 Pods at once, not 6), for w, where it fits now"
 	)
 	for name, tt := range map[string]struct {
 		gpus, od string
 		want     []string
 	}{
 		"as many Pods":          {"6", "14", []string{smaller}},
-		"fewer Pods":            {"99", "14", []string{"request at most 18 cpu (3 Pods at once, not 6) and tolerate taint spot=true:NoSchedule of flavor spot on w", fewer}},
-		"no Pod":                {"6", "4", []string{"request at most 18 cpu and 6 gpu (2 Pods at once, not 6) and tolerate taint spot=true:NoSchedule of flavor spot on w"}},
+		"fewer Pods":            {"99", "14", []string{"request at most 18 cpu (3 Pods at once, not 6) and tolerate taint spot=true:NoSchedule of flavor spot on w, where it fits now", fewer}},
+		"no Pod":                {"6", "4", []string{"request at most 18 cpu and 6 gpu (2 Pods at once, not 6) and tolerate taint spot=true:NoSchedule of flavor spot on w, where it fits now"}},
 		"no GPUs of any flavor": {"0", "14", nil},
 	} {
 		w := parse[world](t, `
