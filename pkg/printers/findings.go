@@ -234,13 +234,16 @@ func remedyLines(f *inspect.Finding, o TableOptions) []string {
 	}
 	lines := fixLines(first, f.Fixes[0].Prose(), o)
 	if !o.Wide && !o.Evidence {
-		return append(lines, other+p.dim(fmt.Sprintf("%d more (-o wide)", len(f.Fixes)-1)))
+		return append(lines, other+p.dim(moreFixes(len(f.Fixes)-1)))
 	}
 	for _, fix := range f.Fixes[1:] {
 		lines = append(lines, fixLines(other, fix.Prose(), o)...)
 	}
 	return lines
 }
+
+// moreFixes says how many fixes are left out, and how to see them.
+func moreFixes(n int) string { return fmt.Sprintf("%d more (-o wide)", n) }
 
 // subjectOf returns the object of a finding: a Job by its name, all others with their kind.
 func subjectOf(f *inspect.Finding) string {

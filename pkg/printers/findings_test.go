@@ -2,6 +2,7 @@ package printers
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -47,6 +48,33 @@ func TestFindingFixes(t *testing.T) {
 			}
 			assert.DeepEqual(t, got, tt.want)
 		})
+	}
+}
+
+// TestTraceCountsFurtherFixes: a trace has three fixes, and says how many more there are.
+func TestTraceCountsFurtherFixes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fixes int
+		wide  bool
+		last  string
+	}{
+		"few": {3, false, "Or:  fix 3"}, "more": {5, false, "Or:  2 more (-o wide)"}, "all": {5, true, "Or:  fix 5"},
+	} {
+		trace := inspect.NewTrace()
+		trace.Origin = &inspect.Job{Kind: "Job", Namespace: "ml", Name: "sweep", Context: "management"}
+		for i := range tt.fixes {
+			trace.Fixes = append(trace.Fixes, command.Fix{Text: fmt.Sprintf("fix %d", i+1), Command: []string{}})
+		}
+		trace.Remedy = string(command.Alternatives(trace.Fixes))
+		var b bytes.Buffer
+		assert.NilError(t, Trace(&b, trace, TableOptions{Wide: tt.wide}))
+		last := ""
+		for line := range strings.Lines(b.String()) {
+			if strings.HasPrefix(line, "Or:") {
+				last = strings.TrimRight(line, "\n")
+			}
+		}
+		assert.Check(t, last == tt.last, "%s: %s", name, b.String())
 	}
 }
 

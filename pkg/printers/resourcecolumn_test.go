@@ -15,10 +15,10 @@ import (
 // no other.
 func TestNumbersNameTheirResource(t *testing.T) {
 	for message, isShown := range map[string]bool{
-		"Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).":                            false,
-		"Fits on no cluster. worker-2: limit 6 nvidia.com/gpu.":                                              false,
-		"Fits on no cluster. worker-2: needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10; 1 more reason.": true,
-		"a user deactivated its Workload":                                                                    true,
+		"Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).":                                 false,
+		"Fits on no cluster. worker-2: limit 6 nvidia.com/gpu.":                                                   false,
+		"Fits on no cluster. worker-2: needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10; 1 more on worker-1.": true,
+		"a user deactivated its Workload":                                                                         true,
 	} {
 		trace := inspect.NewTrace()
 		trace.Origin = &inspect.Job{Kind: "Job", Namespace: "ml", Name: "sweep", Context: "management"}

@@ -88,17 +88,21 @@ func traceFixLines(t *inspect.Trace, o TableOptions) []string {
 		// The fixes are the steps of one fix.
 		return append(lines, fixLines(p.bold("Fix:")+" ", command.Prose(t.Remedy), o)...)
 	}
-	fixes := t.Fixes
+	fixes, other := t.Fixes, p.bold("Or:")+gap
 	const few = 3
-	if len(fixes) > few && !o.Wide {
+	more := len(fixes) - few
+	if more > 0 && !o.Wide {
 		fixes = fixes[:few]
 	}
 	for i, f := range fixes {
-		label := p.bold("Or:") + gap
+		label := other
 		if i == 0 {
 			label = p.bold("Fix:") + " "
 		}
 		lines = append(lines, fixLines(label, f.Prose(), o)...)
+	}
+	if len(fixes) < len(t.Fixes) {
+		lines = append(lines, other+p.dim(moreFixes(more)))
 	}
 	return lines
 }

@@ -163,6 +163,9 @@ func TestReasonsInAnyOrder(t *testing.T) {
 	}
 	slices.SortFunc(all, func(a, b inspect.Placement) int { return cmp.Compare(a.Context, b.Context) })
 	assert.Equal(t, reasonsByCluster(all, func(*inspect.Placement) bool { return true }), "Fits on no cluster. w1, w2: taint; labels; w3: labels.")
+	all[0].Message, all[1].Message = "flavor spot (pool=spot) does not match its node selector pool=none", "flavor od (pool=od) does not match its node selector"
+	assert.Equal(t, reasonsByCluster(all, func(*inspect.Placement) bool { return true }),
+		"Fits on no cluster. w1: flavor spot (pool=spot) does not match its node selector pool=none; 2 more on w2 and w3.")
 }
 
 // TestOfferedInVain checks that a Job that was offered only to a worker that can never run it waits for

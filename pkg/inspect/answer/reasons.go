@@ -43,15 +43,22 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 	for _, why := range reasons {
 		parts = append(parts, strings.Join(places[why], ", ")+": "+why)
 	}
+	after := func(kept int) string {
+		var names []string
+		for _, why := range reasons[kept:] {
+			names = append(names, places[why]...)
+		}
+		return fmt.Sprintf("%d more on %s", len(reasons)-kept, list(names))
+	}
 	if len(parts) == 1 && len(places[reasons[0]]) == 1 {
 		return parts[0] + "."
 	}
 	if slices.ContainsFunc(all, func(p inspect.Placement) bool { return p.Verdict == inspect.Unknown }) {
 		// Nothing shows that no cluster can run the Job.
-		return firstParts("", parts) + "."
+		return firstParts("", parts, after) + "."
 	}
 	const headline = "Fits on no cluster. "
-	return headline + firstParts(headline, parts) + "."
+	return headline + firstParts(headline, parts, after) + "."
 }
 
 // hasSameParts reports whether two reasons have the same parts, in any order.
@@ -63,9 +70,9 @@ func hasSameParts(a, b string) bool {
 }
 
 // firstParts returns the first reasons that fit behind a headline on a terminal
-// with 80 columns, at least one, and how many more there are. The placements
+// with 80 columns, at least one, and after these what rest says about the others. The placements
 // have them all.
-func firstParts(headline string, parts []string) string {
+func firstParts(headline string, parts []string, rest func(kept int) string) string {
 	const line = 80
 	if text := strings.Join(parts, "; "); len(headline)+len(text) < line {
 		return text
@@ -73,7 +80,7 @@ func firstParts(headline string, parts []string) string {
 	kept := slices.Clone(parts)
 	for len(kept) > 1 {
 		kept = kept[:len(kept)-1]
-		text := strings.Join(kept, "; ") + "; " + inspect.Count(len(parts)-len(kept), "more reason")
+		text := strings.Join(kept, "; ") + "; " + rest(len(kept))
 		if len(headline)+len(text) < line || len(kept) == 1 {
 			return text
 		}

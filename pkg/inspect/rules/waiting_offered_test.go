@@ -124,7 +124,7 @@ func TestRestrictedWorkers(t *testing.T) {
 	assert.Equal(t, trace.Placements[i].Reason, inspect.NotRequested)
 	assert.Equal(t, trace.Placements[i].Message, "not requested (kueue.x-k8s.io/multikueue-cluster-names: worker2)")
 	assert.Equal(t, trace.State, inspect.StateBlocked)
-	assert.Equal(t, trace.Message, "Fits on no cluster. kwok-w2: needs 2 cpu, limit 1; 1 more reason.")
+	assert.Equal(t, trace.Message, "Fits on no cluster. kwok-w2: needs 2 cpu, limit 1; 1 more on kwok-w1.")
 	assert.Assert(t, strings.Contains(trace.Remedy, "annotate workloads.kueue.x-k8s.io job-train-aa7b6 kueue.x-k8s.io/multikueue-cluster-names=worker2,worker1 --overwrite"), trace.Remedy)
 
 	c.edits = append(onlyTo("worker1", "kwok-w2"), restricted)
