@@ -33,7 +33,8 @@ func (q *Question) later(waits []inspect.Placement) Answer {
 }
 
 // withSetup adds to the answer for a Job that waits which other clusters could get it if their queues
-// or namespaces were set up. A change that starts the Job comes before waiting for other Jobs.
+// or namespaces were set up. A change that starts the Job comes before waiting for other Jobs, and the message says what
+// it is for.
 func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	never = slices.DeleteFunc(slices.Clone(never), func(p inspect.Placement) bool {
 		return p.Reason != inspect.QueueMissing && p.Reason != inspect.QueueStopped && p.Reason != inspect.QueueInactive && p.Reason != inspect.NamespaceMissing
@@ -53,6 +54,10 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	starts := q.changes(starting)
 	for i := range starts {
 		starts[i].Text += ", where the Job fits now"
+	}
+	if len(starting) > 0 {
+		p := &starting[0]
+		a.Message += " " + sentence(fmt.Sprintf("Fits on %s, but %s", placeName(p), plain(p)))
 	}
 	a.Fixes = slices.Concat(starts, a.Fixes[:first], q.changes(others), a.Fixes[first:])
 	return a
