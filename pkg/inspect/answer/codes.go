@@ -42,6 +42,9 @@ func IsAboutOthers(code string) bool {
 // podsMissing is the code of Pods that do not start or cannot be created.
 const podsMissing = "JM049"
 
+// partlyUnusable is the code of an AdmissionCheck some of whose workers cannot be used.
+const partlyUnusable = "JM011"
+
 // workersUnread is the code of a Job that waits for workers that were not read.
 const workersUnread = "JM135"
 

@@ -32,12 +32,14 @@ func (q *Question) later(waits []inspect.Placement) Answer {
 	return a
 }
 
-// withSetup adds to the answer for a Job that waits which other clusters could get it if their queues
-// or namespaces were set up. A change that starts the Job comes before waiting for other Jobs, and the message says what
-// it is for.
+// withSetup adds to the answer for a Job that waits which other clusters could get it if their queues,
+// namespaces or MultiKueueClusters were set up. A change that starts the Job comes before waiting for other Jobs, and
+// the message says what it is for.
 func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	never = slices.DeleteFunc(slices.Clone(never), func(p inspect.Placement) bool {
-		return p.Reason != inspect.QueueMissing && p.Reason != inspect.QueueStopped && p.Reason != inspect.QueueInactive && p.Reason != inspect.NamespaceMissing
+		return !slices.Contains([]inspect.PlacementReason{
+			inspect.NotConnected, inspect.QueueMissing, inspect.QueueStopped, inspect.QueueInactive, inspect.NamespaceMissing,
+		}, p.Reason)
 	})
 	if len(never) == 0 {
 		return a
@@ -163,6 +165,9 @@ func isAboutConnection(f *inspect.Finding) bool {
 func (q *Question) isRefuted(f *inspect.Finding, a *Answer) bool {
 	if isAboutConnection(f) {
 		return a.unusable != "" || a.waitsForQuota()
+	}
+	if f.Code == partlyUnusable {
+		return slices.ContainsFunc(q.Trace.Placements, func(p inspect.Placement) bool { return p.Reason == inspect.NotConnected })
 	}
 	if f.Code == behind {
 		// The Job fits nowhere, whatever the controller does.

@@ -31,9 +31,7 @@ func (a *Surroundings) keepOlder(p *inspect.Placement, manager *inspect.Facts, o
 		return
 	}
 	// The older mirror itself may hold the quota.
-	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy, p.Preempts = []inspect.PlacementChange{}, []inspect.Holder{}, nil, nil, false
-	p.Reason = inspect.NameTaken
-	p.Message = fmt.Sprintf("still has the mirror of an older %s of this name", older.Kind)
+	settle(p, p.Verdict, inspect.NameTaken, fmt.Sprintf("still has the mirror of an older %s of this name", older.Kind))
 	names, label := a.inventory.OriginNames(manager), older.Marks.MultiKueueOrigin
 	mayLabel, certain := names.MayLabel(label)
 	copied := a.inventory.Facts(older.Context).Workload(older.Namespace, older.Prebuilt())

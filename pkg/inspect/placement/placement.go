@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -200,19 +201,24 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 	}
 	switch {
 	case f == manager:
-		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, "is the management cluster itself"
+		settle(p, inspect.Never, inspect.NotConnected, "is the management cluster itself")
 	case checked.Refused != "":
-		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, checked.Refused
+		settle(p, inspect.Never, inspect.RefusedByServer, checked.Refused)
+		if checked.RefusedFix != "" {
+			p.Changes = append(p.Changes, site.again(inspect.PlacementChange{Message: checked.RefusedFix}))
+		}
 	case r.selectsPods:
 		// MultiKueue removes spec.selector from the mirror, and leaves spec.manualSelector (kueue:
 		// pkg/controller/jobs/job/job_multikueue_adapter.go).
-		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.RefusedByServer, "rejects the mirror: spec.manualSelector is set"
-		p.Changes = []inspect.PlacementChange{site.again(inspect.PlacementChange{Message: "remove spec.manualSelector and spec.selector"})}
+		settle(p, inspect.Never, inspect.RefusedByServer, "rejects the mirror: spec.manualSelector is set",
+			site.again(inspect.PlacementChange{Message: "remove spec.manualSelector and spec.selector"}))
 	case checked.IsTaken:
-		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NameTaken, "has another object of this name"
-		p.Changes = []inspect.PlacementChange{{Message: "submit it under another name"}}
+		settle(p, inspect.Never, inspect.NameTaken, "has another object of this name", inspect.PlacementChange{Message: "submit it under another name"})
 	case cluster == nil && manager.Gaps[inspect.PartClusters] == nil:
-		p.Verdict, p.Reason, p.Message = inspect.Never, inspect.NotConnected, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context)
+		connect(p, inspect.Never, fmt.Sprintf("MultiKueueCluster %s does not exist on %s", name, manager.Context), inspect.PlacementChange{
+			Message: fmt.Sprintf("create MultiKueueCluster %s on %s, with its manifest in FILE", name, manager.Context),
+			Command: command.Kubectl(manager.Context, "", "create", "-f", "FILE").Shell(),
+		})
 	default:
 		if active := disconnection(cluster); active != nil {
 			disconnect(p, manager, active)
@@ -221,6 +227,13 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 		}
 	}
 	return p
+}
+
+// settle decides the placement on a MultiKueueCluster for a reason before which its queue does not matter: no change of its
+// quota, and no end of another Job there, helps.
+func settle(p *inspect.Placement, verdict inspect.Verdict, reason inspect.PlacementReason, message string, changes ...inspect.PlacementChange) {
+	p.Verdict, p.Reason, p.Message = verdict, reason, message
+	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy, p.Preempts = append([]inspect.PlacementChange{}, changes...), []inspect.Holder{}, nil, nil, false
 }
 
 // disconnection returns the condition of a MultiKueueCluster that its manager cannot use, nil if it can.
@@ -234,9 +247,7 @@ func disconnection(cluster *kueue.MultiKueueCluster) *metav1.Condition {
 // exclude adds to the placement on a MultiKueueCluster that an annotation of the Workload excludes it.
 func exclude(p *inspect.Placement, manager *inspect.Facts, submitted *kueue.Workload) {
 	mayRun := p.Verdict != inspect.Never
-	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy, p.Preempts = []inspect.PlacementChange{}, []inspect.Holder{}, nil, nil, false
-	p.Verdict, p.Reason = inspect.Never, inspect.NotRequested
-	p.Message = fmt.Sprintf("not requested (%s: %s)", kueue.ClusterNames, submitted.Annotations[kueue.ClusterNames])
+	settle(p, inspect.Never, inspect.NotRequested, fmt.Sprintf("not requested (%s: %s)", kueue.ClusterNames, submitted.Annotations[kueue.ClusterNames]))
 	if mayRun {
 		p.Changes = append(p.Changes, inspect.PlacementChange{
 			Message: fmt.Sprintf("if it may run on %s, too, add %s to annotation %s", p.Cluster, p.Cluster, kueue.ClusterNames),
@@ -245,20 +256,24 @@ func exclude(p *inspect.Placement, manager *inspect.Facts, submitted *kueue.Work
 	}
 }
 
-// disconnect adds to the placement on a MultiKueueCluster that its manager cannot use it. No change
-// of its quota, and no end of another Job there, helps before the manager can.
+// disconnect adds to the placement on a MultiKueueCluster that its manager cannot use it.
 func disconnect(p *inspect.Placement, manager *inspect.Facts, active *metav1.Condition) {
 	if p.Reason == inspect.NoNode {
-		return // The connection would not help.
-	}
-	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy = []inspect.PlacementChange{}, []inspect.Holder{}, nil, nil
-	if p.Verdict == inspect.Never {
+		settle(p, p.Verdict, p.Reason, p.Message) // The connection would not help.
 		return
 	}
-	p.Verdict, p.Reason, p.Preempts = inspect.Waits, inspect.NotConnected, false
-	p.Message = fmt.Sprintf("%s cannot use it: %s", manager.Context, kueue.Fault(active))
-	p.Changes = append(p.Changes, inspect.PlacementChange{
+	connect(p, inspect.Waits, fmt.Sprintf("%s cannot use it: %s", manager.Context, kueue.Fault(active)), inspect.PlacementChange{
 		Message: fmt.Sprintf("repair MultiKueueCluster %s; its conditions say what is missing", p.Cluster),
 		Command: kueue.Kubectl(manager.Context, "describe", "MultiKueueCluster", "", p.Cluster).Shell(),
 	})
+}
+
+// connect adds to the placement on a MultiKueueCluster that its manager cannot use it before a change. If the Job can
+// never run there, the change would not help either.
+func connect(p *inspect.Placement, verdict inspect.Verdict, message string, change inspect.PlacementChange) {
+	if p.Verdict == inspect.Never {
+		settle(p, p.Verdict, p.Reason, p.Message)
+		return
+	}
+	settle(p, verdict, inspect.NotConnected, message, change)
 }

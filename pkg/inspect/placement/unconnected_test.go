@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"gotest.tools/v3/assert"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -73,6 +75,56 @@ func TestUnconnectedWorker(t *testing.T) {
 			assert.Equal(t, at.Message, `hub cannot use it: Secret "w" not found`)
 			assert.Equal(t, len(at.Changes), 1)
 			assert.Assert(t, strings.HasPrefix(at.Changes[0].Command, "kubectl --context hub describe multikueueclusters.kueue.x-k8s.io w"), at.Changes[0].Command)
+		})
+	}
+}
+
+// TestUnusableWorker checks that a worker on which no Job can run for a reason outside of its quota offers no change of its
+// quota, and no end of another Job.
+func TestUnusableWorker(t *testing.T) {
+	full := simple("4") + "workloads: [" + holding("q", "a", "f", "4", "0") + "]"
+	refuse := func(fix string) func(*inspect.Facts, *placement.Request) {
+		return func(_ *inspect.Facts, r *placement.Request) {
+			r.Check("w").Refused, r.Check("w").RefusedFix = "no", fix
+		}
+	}
+	drop := func(hub *inspect.Facts, _ *placement.Request) { hub.Kueue.Clusters = nil }
+	for name, tt := range map[string]struct {
+		worker string
+		edit   func(*inspect.Facts, *placement.Request)
+		reason inspect.PlacementReason
+		change string
+	}{
+		"missing":               {full, drop, inspect.NotConnected, "create MultiKueueCluster w on hub, with its manifest in FILE"},
+		"missing and too small": {simple("1"), drop, inspect.OverLimit, ""},
+		"taken":                 {full, func(_ *inspect.Facts, r *placement.Request) { r.Check("w").IsTaken = true }, inspect.NameTaken, "submit it under another name"},
+		"refused":               {full, refuse(""), inspect.RefusedByServer, ""},
+		"refused with a fix":    {full, refuse("change it"), inspect.RefusedByServer, "change it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, hub := parse[world](t, tt.worker), hubOf(t, nil)
+			hub.Kueue.Checks = []*kueue.AdmissionCheck{parse[*kueue.AdmissionCheck](t,
+				"{metadata: {name: mk}, spec: {controllerName: kueue.x-k8s.io/multikueue, parameters: {apiGroup: kueue.x-k8s.io, kind: MultiKueueConfig, name: mk}}}")}
+			hub.Kueue.Configs = []*kueue.MultiKueueConfig{parse[*kueue.MultiKueueConfig](t, "{metadata: {name: mk}, spec: {clusters: [w]}}")}
+			hub.Kueue.Capacity.ClusterQueues[0].Spec.AdmissionChecks = []string{"mk"}
+			j := parse[batchv1.Job](t, pods("1", "cpu: 2"))
+			j.Namespace = "ml"
+			r := placement.OfJob(&j, "q")
+			r.Owner = delegation.MultiKueue
+			clusters := []*inspect.Facts{hub, w.facts()}
+			clusters[1].Kueue.Workloads = []*kueue.Workload{parse[*kueue.Workload](t, "{metadata: {namespace: ml, name: own, uid: own-copy, labels: {kueue.x-k8s.io/multikueue-origin: mk}}}")}
+			tt.edit(hub, &r)
+			all := placement.Submit(inspect.NewInventory(time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC), clusters, nil), &r)
+			at := all[len(all)-1]
+			assert.Equal(t, at.Cluster, "w")
+			assert.Equal(t, at.Verdict, inspect.Never, at.Message)
+			assert.Equal(t, at.Reason, tt.reason, at.Message)
+			assert.Equal(t, len(at.Holders), 0)
+			var changes []string
+			for _, c := range at.Changes {
+				changes = append(changes, c.Message)
+			}
+			assert.Equal(t, strings.Join(changes, "; "), tt.change)
 		})
 	}
 }

@@ -44,12 +44,17 @@ func TestLostWorkerExplainsJob(t *testing.T) {
 			lostWorker(withCPU("kwok-w1", "3"), withCPU("kwok-w2", "3"), patch("kwok-w1", "ClusterQueue/cluster-queue", stoppedQueue),
 				patch("kwok-w1", waitingWorkload, withoutQuota("Suspended", "ClusterQueue cluster-queue is inactive"))), "JM001 JM027 warning",
 		},
+		// Kueue has not noticed yet that the MultiKueueCluster is missing.
+		"it has no MultiKueueCluster":                           {[]edit{remove("kwok-mgr", "MultiKueueCluster/worker2"), remove("kwok-w2", waitingWorkload), withCPU("kwok-w2", "3")}, "JM011 warning"},
+		"it has no MultiKueueCluster, and is too small as well": {[]edit{remove("kwok-mgr", "MultiKueueCluster/worker2")}, "JM029"},
+		"it has no MultiKueueCluster, and holds the Job in one of two flavors": {[]edit{remove("kwok-mgr", "MultiKueueCluster/worker2"), patch("kwok-w2", "ClusterQueue/cluster-queue",
+			`{spec: {resourceGroups: [{coveredResources: [cpu], flavors: [{name: default-flavor, resources: [{name: cpu, nominalQuota: 1}]}, {name: other, resources: [{name: cpu, nominalQuota: 1}]}]}]}}`)}, "JM029"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := testCase{base: recordedNoQuota, edits: tt.edits}
 			var codes []string
 			for _, f := range judge(t, c.make(t), rules.All(), 0) {
-				if len(f.Jobs) > 0 && slices.Contains([]string{"JM001", "JM027", "JM029"}, f.Code) {
+				if len(f.Jobs) > 0 && slices.Contains([]string{"JM001", "JM011", "JM027", "JM029"}, f.Code) {
 					code := f.Code
 					if f.Severity != inspect.Error {
 						code += " " + string(f.Severity)

@@ -192,6 +192,13 @@ func hasJobs(v *view.View, manager *inspect.Facts, name string) bool {
 	})
 }
 
+// isMissed reports whether a Job waits that a worker might run.
+func isMissed(v *view.View, manager *inspect.Facts, name string) bool {
+	return slices.ContainsFunc(v.Submissions(), func(s view.Submission) bool {
+		return s.Manager == manager && slices.Contains(v.Missed(s), name)
+	})
+}
+
 // names returns a function that reports whether a ClusterQueue names a check.
 func names(check *kueue.AdmissionCheck) func(*kueue.ClusterQueue) bool {
 	return func(q *kueue.ClusterQueue) bool { return slices.Contains(q.Checks(), check.Name) }
@@ -214,11 +221,16 @@ func fleetPartlyUnusable() view.Rule {
 
 func reportPartly(v *view.View, f *inspect.Facts, c *kueue.AdmissionCheck) {
 	active := meta.FindStatusCondition(c.Status.Conditions, kueue.Active)
-	if !c.IsMultiKueue() || active == nil || active.Reason != "SomeActiveClusters" {
+	if !c.IsMultiKueue() || !view.IsTrue(active) {
 		return
 	}
 	u, ok := unusableOf(v, f, c)
-	if !ok || len(u.names()) == 0 || u.areReported() || u.areConnecting(v, f) {
+	isAwaited := func(name string) bool { return isMissed(v, f, name) }
+	// Kueue may not have noticed yet that a MultiKueueCluster is missing.
+	if !ok || active.Reason != "SomeActiveClusters" && !slices.ContainsFunc(u.missing, isAwaited) {
+		return
+	}
+	if len(u.names()) == 0 || u.areReported() || u.areConnecting(v, f) {
 		return
 	}
 	o := view.OfKueue(f, "AdmissionCheck", "", c.Name)

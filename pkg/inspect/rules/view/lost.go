@@ -30,6 +30,17 @@ func (v *View) IsTooLarge(s Submission, cluster string) *kueue.Lack {
 	return nil
 }
 
+// isUnusable reports whether a manager certainly cannot use a MultiKueueCluster: there is none, or its condition says so.
+func (v *View) isUnusable(manager *inspect.Facts, cluster string) bool {
+	return v.LacksCluster(manager, cluster) || IsFalse(v.Connection(manager, cluster))
+}
+
+// LacksCluster reports whether a manager certainly has no MultiKueueCluster of a name.
+func (v *View) LacksCluster(manager *inspect.Facts, name string) bool {
+	c, isKnown := v.MultiKueueCluster(manager, name)
+	return isKnown && c == nil
+}
+
 // Missed returns the MultiKueueClusters that might run a submission that waits for a worker, if its
 // manager could use them. These have free quota for it. If all workers that have a copy of it hold
 // the copy until something changes, the other clusters whose quota is large enough count too.
@@ -39,7 +50,7 @@ func (v *View) Missed(s Submission) []string {
 	}
 	var lost []string
 	for _, name := range v.ClustersOf(s) {
-		if IsFalse(v.Connection(s.Manager, name)) && !s.Workload.Excludes(name) {
+		if v.isUnusable(s.Manager, name) && !s.Workload.Excludes(name) {
 			lost = append(lost, name)
 		}
 	}
@@ -48,10 +59,24 @@ func (v *View) Missed(s Submission) []string {
 	}
 	isHeld := v.isHeldEverywhere(s)
 	return slices.DeleteFunc(lost, func(name string) bool {
+		if v.isHeldForGood(s, name) {
+			return true
+		}
 		lack, known := v.lackOn(s, name)
 		hasRoom := known && lack == nil
 		return !hasRoom && (!isHeld || v.IsTooLarge(s, name) != nil)
 	})
+}
+
+// isHeldForGood reports whether the copy of a submission on a worker lacks quota until something changes. Kueue there evaluates
+// a copy that it has, whether or not the manager can use the worker.
+func (v *View) isHeldForGood(s Submission, cluster string) bool {
+	c, ok := v.CopyOn(s, cluster)
+	if !ok || c.Workload == nil {
+		return false
+	}
+	wait, held := HoldOf(c.Workload)
+	return held && wait.IsForQuota() && wait.IsPermanent()
 }
 
 // ClustersOf returns the clusters of the MultiKueueConfig of a submission, as far as it was read.
@@ -123,7 +148,7 @@ func (v *View) isHeldEverywhere(s Submission) bool {
 		c, ok := v.CopyOn(s, name)
 		switch {
 		case ok && c.Workload != nil:
-		case IsFalse(v.Connection(s.Manager, name)):
+		case v.isUnusable(s.Manager, name):
 			continue
 		default:
 			return false

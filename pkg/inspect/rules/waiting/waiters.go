@@ -25,7 +25,7 @@ type waiter struct {
 	// copies are the offers that have a copy.
 	copies []view.Copy
 	// used are the nominated MultiKueueClusters without the clusters that were removed from the
-	// MultiKueueConfig since: MultiKueue keeps the copies there, but no longer uses them.
+	// MultiKueueConfig since, or that do not exist: MultiKueue keeps the copies there, but no longer uses them.
 	used []string
 }
 
@@ -58,7 +58,7 @@ func findWaiters(v *view.View) []waiter {
 	return found
 }
 
-// usedClusters returns the nominated clusters of a submission that its MultiKueueConfig still names, and a
+// usedClusters returns the nominated clusters of a submission that exist, and that its MultiKueueConfig still names, and a
 // function that reports whether it names a cluster. If it is unknown, all count as named.
 func usedClusters(v *view.View, s view.Submission) (used []string, isUsed func(cluster string) bool) {
 	isUsed = func(string) bool { return true }
@@ -68,7 +68,7 @@ func usedClusters(v *view.View, s view.Submission) (used []string, isUsed func(c
 		}
 	}
 	for _, name := range s.Nominated() {
-		if isUsed(name) {
+		if isUsed(name) && !v.LacksCluster(s.Manager, name) {
 			used = append(used, name)
 		}
 	}
@@ -137,9 +137,7 @@ func (w *waiter) isTaken() bool {
 // deletes the other copies, but only if it has a connection to the worker.
 func mayBeTaken(v *view.View, w *waiter) bool {
 	return slices.ContainsFunc(v.UnreadWorkersOf(w.Submission), func(u inspect.WorkerGap) bool {
-		cluster, isKnown := v.MultiKueueCluster(w.Manager, u.Name)
-		isMissing := cluster == nil && isKnown
-		return !isMissing && !view.IsFalse(v.Connection(w.Manager, u.Name))
+		return !v.LacksCluster(w.Manager, u.Name) && !view.IsFalse(v.Connection(w.Manager, u.Name))
 	})
 }
 
