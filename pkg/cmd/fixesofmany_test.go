@@ -42,7 +42,7 @@ func TestFindingsOfManyJobs(t *testing.T) {
 
 	flavors := findingsOf(t, "JM019", recordings+"/many-quota-faults")
 	assert.Equal(t, len(flavors[0].Jobs), 4)
-	assert.Equal(t, flavors[0].Fixes[0].Text, "remove the topology request from the Pod template, then delete default/d11-big, default/d11-fits, default/d11-pref and 1 more, and create them again")
+	assert.Equal(t, flavors[0].Fixes[0].Text, "remove annotation kueue.x-k8s.io/podset-*-topology from the Pod template, then delete default/d11-big, default/d11-fits, default/d11-pref and 1 more, and create them again")
 }
 
 // TestCheckCompletesFindings: check reads the Jobs of some findings by name, and says of them what trace says: what a

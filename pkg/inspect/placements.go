@@ -68,6 +68,8 @@ type Placement struct {
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
 	Limit string `json:"limit"`
+	// IsBorrowing is whether a limit that is short includes quota that the ClusterQueue would borrow.
+	IsBorrowing bool `json:"-"`
 	// Closed says which queues are also closed, if the Job exceeds a limit there.
 	Closed string `json:"-"`
 	// Conditions are what the Job needs to run there, in the order of checks. Conditions after the

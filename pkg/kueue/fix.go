@@ -154,7 +154,7 @@ func (s FixTarget) fixUnexplained(w *Wait) []command.Fix {
 	case ReasonOverLimit:
 		return []command.Fix{s.requestLess("request less"), s.editQuota("raise the quota on %s", s.Context)}
 	case ReasonNoTopologyDomain:
-		return []command.Fix{fix("add nodes on %s", s.Context), s.change("request a wider topology in the Pod template")}
+		return []command.Fix{fix("add nodes on %s", s.Context), s.widerTopology("")}
 	default:
 		return []command.Fix{fixBy(s.describe(), "check which flavors Kueue rejects on %s, and why", s.Context)}
 	}
@@ -189,7 +189,7 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 	case ReasonFlavorMissing:
 		return s.provideFlavors(l.Flavor)
 	case ReasonNoTopology:
-		return []command.Fix{s.change("remove the topology request from the Pod template"), s.setTopology(l.Flavor)}
+		return []command.Fix{s.change("remove annotation %s from the Pod template", topologyRequest), s.setTopology(l.Flavor)}
 	case ReasonNoTopologyLevel:
 		return []command.Fix{s.again(fixBy(flavor("describe"), "request a level that the topology of flavor %s has", l.Flavor))}
 	case ReasonTopologyRequired:
@@ -205,8 +205,22 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 // apis/kueue/v1beta2/topology_types.go).
 const preferredTopology = "kueue.x-k8s.io/podset-preferred-topology"
 
+// topologyRequest stands for the annotations by which Pods request a topology: podset-required-topology,
+// podset-preferred-topology, podset-unconstrained-topology and podset-slice-required-topology (kueue:
+// apis/kueue/v1beta2/topology_types.go). The Jobs of one fix may use different ones.
+const topologyRequest = "kueue.x-k8s.io/podset-*-topology"
+
+// widerTopology returns the fix that Pods request larger domains of a topology, "" if its name is unknown.
+func (s FixTarget) widerTopology(topology string) command.Fix {
+	of := "the topology"
+	if topology != "" {
+		of = "topology " + topology
+	}
+	return s.change("set annotation %s of the Pod template to a higher level of %s", topologyRequest, of)
+}
+
 func (s FixTarget) fixTopology(l *Lack) []command.Fix {
-	wider := s.change("request a wider topology in the Pod template")
+	wider := s.widerTopology(l.Topology)
 	if l.Topology == "" {
 		return []command.Fix{fix("label nodes on %s with topology level %s", s.Context, l.Level), wider}
 	}

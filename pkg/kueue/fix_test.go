@@ -87,12 +87,12 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,
-			"remove the topology request from the Pod template" + again + "\n" +
+			"remove annotation kueue.x-k8s.io/podset-*-topology from the Pod template" + again + "\n" +
 				`give ResourceFlavor od on w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of w1: kubectl --context w1 patch resourceflavors.kueue.x-k8s.io od --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`,
 		},
 		{
 			"topology", "", "TopologyPlacementFailed", `topology "racks" allows to fit only 2 out of 4 pod(s)`,
-			"add nodes to a domain of topology racks on w1; check its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nrequest a wider topology in the Pod template" + again,
+			"add nodes to a domain of topology racks on w1; check its levels: kubectl --context w1 describe topologies.kueue.x-k8s.io racks\nset annotation kueue.x-k8s.io/podset-*-topology of the Pod template to a higher level of topology racks" + again,
 		},
 		{
 			"flavor", "", "NoMatchingFlavor", "flavor gone not found",

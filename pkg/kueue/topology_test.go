@@ -77,7 +77,7 @@ func TestFixTopology(t *testing.T) {
 			}
 			w := kueue.Wait{Reason: kueue.ReasonNoTopology, Lacks: []kueue.Lack{{Reason: kueue.ReasonNoTopology, Flavor: "od"}}}
 			first, second, _ := strings.Cut(fixesOf(&w, kueue.FixTarget{Context: "w1", Topologies: known}), "\n")
-			assert.Equal(t, first, "remove the topology request from the Pod template, then delete the Job, and create it again")
+			assert.Equal(t, first, "remove annotation kueue.x-k8s.io/podset-*-topology from the Pod template, then delete the Job, and create it again")
 			assert.Equal(t, second, tt.want)
 		})
 	}

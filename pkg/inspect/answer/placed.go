@@ -191,7 +191,7 @@ func (q *Question) never(all []inspect.Placement) Answer {
 		a.Reason = inspect.ReasonOverLimit
 		a.Message = q.needs(&most)
 		if len(all) > 1 {
-			a.Message = fmt.Sprintf("Needs %s; the largest limit is %s (%s, flavor %s).", needed(&most), most.Limit, placeName(&most), most.Flavor)
+			a.Message = fmt.Sprintf("Needs %s; the largest limit is %s (%s, flavor %s).", needed(&most), limitOf(&most), placeName(&most), most.Flavor)
 		}
 		a.Message = strings.TrimSpace(a.Message + " " + closedQueues(all))
 		return a

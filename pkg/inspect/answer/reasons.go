@@ -118,7 +118,7 @@ func plain(p *inspect.Placement) string {
 	case lacksSeveral(p):
 		return fmt.Sprintf("needs %s, limits %s", needed(p), limitsOf(p))
 	default:
-		return fmt.Sprintf("needs %s %s, limit %s", p.Needs, p.Resource, p.Limit)
+		return fmt.Sprintf("needs %s %s, limit %s", p.Needs, p.Resource, limitOf(p))
 	}
 	return message(p)
 }

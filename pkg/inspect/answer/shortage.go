@@ -22,7 +22,7 @@ func (q *Question) needs(p *inspect.Placement) string {
 	case p.Reason == inspect.OverLimit && lacksSeveral(p):
 		return fmt.Sprintf("Needs %s; the limits are %s (%s).", needed(p), limitsOf(p), placeName(p))
 	case p.Reason == inspect.OverLimit:
-		return fmt.Sprintf("Needs %s; the limit is %s (%s).", needed(p), p.Limit, at)
+		return fmt.Sprintf("Needs %s; the limit is %s (%s).", needed(p), limitOf(p), at)
 	case p.Reason != inspect.QuotaInUse:
 		return sentence(placeName(p)+": "+lower(message(p)), placeName(p))
 	}
@@ -41,7 +41,18 @@ func lacksSeveral(p *inspect.Placement) bool { return len(p.Short) > 1 }
 
 // limitsOf returns the limits of several resources that a cluster lacks, such as "26 and 10".
 func limitsOf(p *inspect.Placement) string {
-	return inspect.Amounts(p.Short, func(r *inspect.ResourceRoom) string { return r.Most })
+	return inspect.Amounts(p.Short, func(r *inspect.ResourceRoom) string { return r.Most }) + borrowing(p)
+}
+
+// limitOf returns the limit that a Job exceeds on a cluster.
+func limitOf(p *inspect.Placement) string { return p.Limit + borrowing(p) }
+
+// borrowing says that the limits of a cluster are higher than the quota that a fix raises, "" if they are not.
+func borrowing(p *inspect.Placement) string {
+	if !p.IsBorrowing {
+		return ""
+	}
+	return ", borrowing included"
 }
 
 // needed returns what a Job needs to start, such as "4 cpu", or "1 cpu to start 1 of 4 Pods".

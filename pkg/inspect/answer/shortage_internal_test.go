@@ -19,6 +19,10 @@ func TestSeveralShortResources(t *testing.T) {
 	assert.Equal(t, q.never([]inspect.Placement{p}).Message, "Needs 8 nvidia.com/gpu and 30 cpu; the limits are 4 and 26 (w1).")
 	other := overLimit("w2", "tokyo", "6")
 	assert.Equal(t, q.never([]inspect.Placement{p, other}).Message, "Fits on no cluster. w1: needs 8 nvidia.com/gpu and 30 cpu, limits 4 and 26; 1 more on w2.")
+	p.IsBorrowing = true
+	assert.Equal(t, q.never([]inspect.Placement{p}).Message, "Needs 8 nvidia.com/gpu and 30 cpu; the limits are 4 and 26, borrowing included (w1).")
+	other.IsBorrowing = true
+	assert.Equal(t, q.never([]inspect.Placement{other}).Message, "Needs 8 nvidia.com/gpu; the limit is 6, borrowing included (w2, flavor a100).")
 	assert.Equal(t, p.Why(), "over the limits of nvidia.com/gpu and cpu")
 	p.Verdict, p.Reason = inspect.Waits, inspect.QuotaInUse
 	assert.Equal(t, q.later([]inspect.Placement{p}).Message, "Needs 8 nvidia.com/gpu and 30 cpu; 1 and 3 free (w1).")

@@ -316,9 +316,11 @@ func (s *site) amount(a *assignment) {
 			return cmp.Or(cmp.Compare(x.weight(), y.weight()), cmp.Compare(x.resource, y.resource))
 		})
 	}
-	s.Short = nil
+	s.Short, s.IsBorrowing = nil, false
 	for _, h := range a.shortages() {
 		s.Short = append(s.Short, h.room())
+		quota, isListed := s.queue.Quota(capacity.FlavorResource{Flavor: h.flavor, Resource: h.resource})
+		s.IsBorrowing = s.IsBorrowing || isListed && h.most > quota.Nominal
 	}
 	s.Resource, s.Flavor = r.resource, t.flavor
 	s.Needs, s.Free, s.Limit = r.requested.Text(r.resource), r.free.Text(r.resource), r.most.Text(r.resource)

@@ -73,7 +73,7 @@ func TestNeverBehindController(t *testing.T) {
 		var found []string
 		for _, f := range adviseAll(t, recordings+"/dispatch-origin-in-multikueue-queue", rules.Options{Grace: grace}, isNamed) {
 			found = append(found, f.Code+" "+string(f.Severity))
-			assert.Equal(t, f.Predicate(), "fits on no cluster. kwok-w2: needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10; 1 more on kwok-w1")
+			assert.Equal(t, f.Predicate(), "fits on no cluster. kwok-w2: needs 30 cpu and 18 nvidia.com/gpu, limits 26 and 10, borrowing included; 1 more on kwok-w1")
 			assert.Assert(t, f.Cost != nil && len(f.Evidence) == 2 && strings.HasPrefix(f.Fixes[0].Text, "run 3 Pods at once, not 6, to fit on kwok-w2"))
 		}
 		assert.Equal(t, strings.Join(found, "\n"), want, grace)

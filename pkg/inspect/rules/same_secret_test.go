@@ -37,12 +37,12 @@ func TestWrongSecret(t *testing.T) {
 	}{
 		"its Job runs elsewhere": {pointTo("worker1-secret", ofW2), []string{
 			"correct Secret kueue-system/worker1-secret of worker1, which reaches another cluster than before",
-			"leave one of them in spec.clusters, such as worker2",
+			"remove worker1 from spec.clusters: `",
 		}},
 		"unknown": {pointTo("worker2-secret", ofW1), []string{
 			"if Secret kueue-system/worker1-secret of worker1 is wrong, correct it",
 			"if Secret kueue-system/worker2-secret of worker2 is wrong, correct it",
-			"leave one of them in spec.clusters: `",
+			"remove worker2 (or worker1, but not both) from spec.clusters: `",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -212,7 +212,7 @@ func TestFindingsOfRecordings(t *testing.T) {
 	}{
 		{
 			recording: twoNames, code: "JM126", name: "fleet", severity: inspect.Error, always: true,
-			message: []string{"worker2 and worker2b", "one cluster"}, remedy: []string{"leave one of them", "multikueueconfigs.kueue.x-k8s.io fleet"},
+			message: []string{"worker2 and worker2b", "one cluster"}, remedy: []string{"remove worker2b (or worker2, but not both) from spec.clusters", "multikueueconfigs.kueue.x-k8s.io fleet"},
 			evidence: []string{"same certificate authority", "retryCount 11"},
 		},
 		{

@@ -18,7 +18,7 @@ func TestFixesOfWaits(t *testing.T) {
 	for name, tt := range map[string]struct{ reason, message, says, fix string }{
 		"topology of a flavor": {
 			"NoMatchingFlavor", assign + `Flavor "default-flavor" does not support TopologyAwareScheduling`,
-			"flavor default-flavor has no topology, which its Pods request", "remove the topology request from the Pod template",
+			"flavor default-flavor has no topology, which its Pods request", "remove annotation kueue.x-k8s.io/podset-*-topology from the Pod template",
 		},
 		"missing resource": {
 			"NoMatchingFlavor", assign + "resource example.com/foo unavailable in ClusterQueue",

@@ -357,7 +357,7 @@ func TestWaitingFindings(t *testing.T) {
 			message: "Job default/train: no topology domain on the workers fits its Pods: flavor a100 has no topology, which its Pods request; " +
 				"only 2 of 4 Pods fit in one domain of topology racks",
 			remedy: "add nodes to a domain of topology racks on kwok-w2; check its levels: " + quoted("kubectl --context kwok-w2 describe topologies.kueue.x-k8s.io racks") +
-				"; or request a wider topology in the Pod template" + again + "; or remove the topology request from the Pod template" + again +
+				"; or set annotation kueue.x-k8s.io/podset-*-topology of the Pod template to a higher level of topology racks" + again + "; or remove annotation kueue.x-k8s.io/podset-*-topology from the Pod template" + again +
 				"; or give ResourceFlavor a100 on kwok-w1 a topology (cannot be undone, affects all Jobs of the flavor). Replace TOPOLOGY with a Topology of kwok-w1: " +
 				quoted(`kubectl --context kwok-w1 patch resourceflavors.kueue.x-k8s.io a100 --type merge -p '{"spec":{"topologyName":"TOPOLOGY"}}'`),
 		},
@@ -372,7 +372,7 @@ func TestWaitingFindings(t *testing.T) {
 				"none of its 4 Pods fits in a domain of topology racks",
 			remedy: "wait until other Workloads release quota; or raise the quota on kwok-w2: " + quoted("kubectl --context kwok-w2 edit clusterqueues.kueue.x-k8s.io cluster-queue") +
 				"; or add nodes to a domain of topology racks on kwok-w1; check its levels: " + quoted("kubectl --context kwok-w1 describe topologies.kueue.x-k8s.io racks") +
-				"; or request a wider topology in the Pod template" + again,
+				"; or set annotation kueue.x-k8s.io/podset-*-topology of the Pod template to a higher level of topology racks" + again,
 		},
 	}
 	for name, c := range cases {

@@ -45,7 +45,7 @@ func describeCompleted(x *misplacedMirror) view.Sighting {
 	return view.Sighting{
 		Object: view.Of(o), Since: view.TimeOf(m.FinishedTime), Jobs: []*inspect.Job{o},
 		Message:  fmt.Sprintf("its earlier mirror on %s completed%s, but MultiKueue gave the %s to %s%s", m.Context, counts(m), o.Kind, x.chosen, again),
-		Evidence: []string{x.place(), quote.State(m), quote.State(o)},
+		Evidence: []string{x.givenTo(), quote.State(m), quote.State(o)},
 		Remedy: command.Say("save the output of the mirror on %[1]s; if it suffices, end the %[2]s: %[3]s; or to keep the run on %[4]s, delete the mirror on %[1]s: %[5]s",
 			m.Context, o.Kind, advice.DeleteJob(o), x.chosen, deleteBoth(m, m.Prebuilt())),
 	}

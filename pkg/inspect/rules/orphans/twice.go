@@ -1,6 +1,7 @@
 package orphans
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -27,6 +28,8 @@ type misplacedMirror struct {
 	// the MultiKueueClusters that point to the cluster of the mirror.
 	chosen string
 	here   []string
+	// place is the context of the chosen cluster, "" if unknown.
+	place string
 	// isSeen is whether it is known if the chosen cluster has a mirror. isAlone
 	// is whether it certainly has none.
 	isSeen, isAlone bool
@@ -60,6 +63,7 @@ func (e *multiKueue) misplacedMirrors(isIn func(*inspect.Job) bool) []misplacedM
 		}
 		m.check = e.CheckState(d.Facts, w)
 		f, place := e.Worker(d.Facts, m.chosen)
+		m.place = place
 		isThere := hasOn(x.Pair, place)
 		m.isSeen = isThere || e.KnowsAll(f, x.Origin.Row())
 		m.isAlone = m.isSeen && !isThere
@@ -104,8 +108,8 @@ func (e *multiKueue) isConfigured(x misplacedMirror) (is bool, config string, kn
 	return false, config, known && config != ""
 }
 
-// place quotes the cluster that the management cluster has given the Job to.
-func (x *misplacedMirror) place() string {
+// givenTo quotes the cluster that the management cluster has given the Job to.
+func (x *misplacedMirror) givenTo() string {
 	return fmt.Sprintf("%s since %s", quote.ChosenCluster(x.manager.Context, x.workload), quote.MaybeTime(x.since()))
 }
 
@@ -117,14 +121,22 @@ func (x *misplacedMirror) otherPlaces() string {
 	if x.chosen == "" {
 		return "and MultiKueue looks for another cluster to run it"
 	}
-	return "and MultiKueue gave the " + x.mirror.Kind + " to " + x.chosen
+	return "and MultiKueue gave the " + x.mirror.Kind + " to " + placed(x.chosen, x.place)
+}
+
+// placed names a MultiKueueCluster with its context, as commands name it. The context is "" if unknown.
+func placed(cluster, context string) string {
+	if context == "" {
+		return cluster
+	}
+	return fmt.Sprintf("%s (%s)", cluster, context)
 }
 
 // sighting returns the part of a sighting that all misplaced mirrors share.
 func (x *misplacedMirror) sighting() view.Sighting {
 	return view.Sighting{
 		Object: view.OfKueue(x.manager.Facts, "MultiKueueCluster", "", x.here[0]), Since: x.since(),
-		Evidence: []string{x.place(), quote.State(x.mirror)},
+		Evidence: []string{x.givenTo(), quote.State(x.mirror)},
 		Jobs:     x.jobs(),
 		Cause:    x.manager.Context + "/" + x.here[0] + " " + x.mirror.Kind,
 	}
@@ -158,7 +170,7 @@ func (x *misplacedMirror) deletion() command.Prose {
 	if x.chosen == "" {
 		return command.Say("delete the mirror on %s: %s", x.mirror.Context, deleteBoth(x.mirror, x.mirror.Prebuilt()))
 	}
-	return command.Say("delete the mirror on %s (%s continues): %s", x.mirror.Context, x.chosen, deleteBoth(x.mirror, x.mirror.Prebuilt()))
+	return command.Say("delete the mirror on %s (that on %s continues): %s", x.mirror.Context, cmp.Or(x.place, x.chosen), deleteBoth(x.mirror, x.mirror.Prebuilt()))
 }
 
 // canResume reports whether MultiKueue can continue with the mirror: the origin
@@ -195,9 +207,10 @@ func mirrorOnUnconfiguredCluster() view.Rule {
 					continue
 				}
 				s := x.sighting()
-				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of %s, %s",
-					s.Object.String(), config, x.name(), x.otherPlaces())
-				s.Clause = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of the Job, %s", s.Object.String(), config, x.otherPlaces())
+				s.Message = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of %s on %s, %s",
+					s.Object.String(), config, x.name(), x.mirror.Context, x.otherPlaces())
+				s.Clause = fmt.Sprintf("%s is no longer in MultiKueueConfig %s, but still runs a mirror of the Job on %s, %s",
+					s.Object.String(), config, x.mirror.Context, x.otherPlaces())
 				s.Evidence = append(s.Evidence, fmt.Sprintf("%s: spec.clusters of MultiKueueConfig %s lacks %s", x.manager.Context, config, x.here[0]))
 				if x.mayBeOnlyRun() {
 					s.Cause += " alone"
@@ -252,8 +265,8 @@ func mirrorOnReturnedWorker() view.Rule {
 					v.Report(s)
 					continue
 				}
-				s.Message = fmt.Sprintf("%s still runs a mirror of %s, %s", s.Object.String(), x.name(), x.otherPlaces())
-				s.Clause = fmt.Sprintf("%s still runs a mirror of the Job, %s", s.Object.String(), x.otherPlaces())
+				s.Message = fmt.Sprintf("%s still runs a mirror of %s on %s, %s", s.Object.String(), x.name(), x.mirror.Context, x.otherPlaces())
+				s.Clause = fmt.Sprintf("%s still runs a mirror of the Job on %s, %s", s.Object.String(), x.mirror.Context, x.otherPlaces())
 				s.Awaits = v.AwaitsKueue(x.manager.Facts, x.workload, liveness.DutyRemove, x.mirror.Context, x.manager.Context, s.Since)
 				duplicates = append(duplicates, duplicate{s, x})
 			}

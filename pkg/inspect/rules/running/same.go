@@ -103,11 +103,7 @@ func describeSameCluster(v *view.View, f *inspect.Facts, config *kueue.MultiKueu
 	}
 	wrong, evidence := movedCluster(v, f, group)
 	s.Evidence = append(s.Evidence, evidence...)
-	leave := "leave one of them in spec.clusters"
-	if wrong != "" {
-		leave += ", such as " + keptOf(group, wrong)
-	}
-	s.Remedy = command.Join(append(correctSecrets(v, f, group, wrong), command.Say("%s: %s", leave,
+	s.Remedy = command.Join(append(correctSecrets(v, f, group, wrong), command.Say("remove %s from spec.clusters: %s", removable(group, wrong),
 		advice.KubectlObject(view.OfKueue(f, "MultiKueueConfig", "", config.Name), "edit"))), "; or ")
 	for _, submission := range v.Submissions() {
 		if submission.Manager != f || submission.Check == nil || !submission.IsLive() {
@@ -181,11 +177,20 @@ func correctSecrets(v *view.View, f *inspect.Facts, group []string, wrong string
 	return fixes
 }
 
-// keptOf returns which MultiKueueCluster of a group stays if one cluster has several names: the
-// first that is not wrong.
-func keptOf(group []string, wrong string) string {
-	if group[0] == wrong {
-		return group[1]
+// removable says which MultiKueueClusters of a group may be removed so that one stays: wrong or, without it, the last
+// ones.
+func removable(group []string, wrong string) string {
+	kept := group[0]
+	if kept == wrong {
+		kept = group[1]
 	}
-	return group[0]
+	others := slices.DeleteFunc(slices.Clone(group), func(name string) bool { return name == kept })
+	text := inspect.And(others)
+	switch {
+	case wrong != "":
+		return text
+	case len(others) == 1:
+		return fmt.Sprintf("%s (or %s, but not both)", text, kept)
+	}
+	return fmt.Sprintf("%s (or others, but not all %d)", text, len(group))
 }
