@@ -79,6 +79,9 @@ type Placement struct {
 	Flavors []FlavorTried `json:"flavors"`
 	// Holders are the Workloads that hold the missing quota, the largest first.
 	Holders []Holder `json:"holders"`
+	// Blockers are the first Workloads ahead of the Job in a StrictFIFO queue, in their order: none behind one of them starts
+	// before Kueue admits that. Holders has the first, too. It is empty in other queues.
+	Blockers []Holder `json:"-"`
 	// HoldersUnread is why the Workloads that hold the missing quota are unknown; nil if they are known.
 	HoldersUnread error `json:"-"`
 	// Position is the Job's position in the queue there; null if unknown.
@@ -312,7 +315,7 @@ func PositionSources() []PositionSource { return []PositionSource{ByKueue, Compu
 func (p *Placement) deepCopy() Placement {
 	c := *p
 	c.Conditions, c.Holders, c.Changes = slices.Clone(p.Conditions), slices.Clone(p.Holders), slices.Clone(p.Changes)
-	c.Flavors, c.Short = slices.Clone(p.Flavors), slices.Clone(p.Short)
+	c.Flavors, c.Short, c.Blockers = slices.Clone(p.Flavors), slices.Clone(p.Short), slices.Clone(p.Blockers)
 	if p.Partial != nil {
 		partial := *p.Partial
 		c.Partial = &partial

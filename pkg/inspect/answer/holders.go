@@ -145,13 +145,10 @@ func (q *Question) orphanFix(context string, h *inspect.Holder) command.Fix {
 // holderFixes returns how the quota that a Job lacks gets free: its holder finishes. Holders that do not run may
 // never finish, so how to release their quota comes first, if that is enough.
 func (q *Question) holderFixes(p *inspect.Placement) []command.Fix {
-	h := p.Holders[0]
 	if p.Reason == inspect.BehindInQueue {
-		if f := q.stuckFinding(p.Context, &h); f != nil && neverRuns(f) {
-			return q.removal(p.Context, &h, f, "")
-		}
-		return []command.Fix{{Text: fmt.Sprintf("wait until Kueue admits %s/%s on %s", h.Namespace, h.Name, p.Context), Command: []string{}}}
+		return q.queueFixes(p)
 	}
+	h := p.Holders[0]
 	if p.Preempts {
 		return []command.Fix{{Text: fmt.Sprintf("wait: Kueue on %s preempts %s, which may run again later", p.Context, list(victims(p))), Command: []string{}}}
 	}

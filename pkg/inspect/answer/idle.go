@@ -56,7 +56,8 @@ func (q *Question) release(context string, holders []*inspect.Holder, missing st
 func (q *Question) idleFixes(context string, h *inspect.Holder, missing string) []command.Fix {
 	f := q.stuckFinding(context, h)
 	if f != nil && neverRuns(f) {
-		return q.removal(context, h, f, missing)
+		what := fmt.Sprintf("release %s that %s/%s holds on %s without running", amountOf(h, missing), h.Namespace, h.Name, context)
+		return q.removal(context, h, f, what)
 	}
 	k, known := delegation.KindNamed(h.Kind)
 	if !known {

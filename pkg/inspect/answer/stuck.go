@@ -78,8 +78,9 @@ const maxHolders = 3
 // other namespaces and kinds, as far as their kind is known.
 func UnreadHolders(v *inspect.Inventory, t *inspect.Trace) (found []inspect.Holder) {
 	for _, p := range deciding(t.Placements) {
-		for i := range p.Holders {
-			h := &p.Holders[i]
+		holders := slices.Concat(p.Holders, p.Blockers)
+		for i := range holders {
+			h := &holders[i]
 			isSame := func(known inspect.Holder) bool {
 				return known.Kind == h.Kind && known.Namespace == h.Namespace && known.Name == h.Name
 			}
@@ -131,15 +132,10 @@ func (q *Question) mayRun(context string, h *inspect.Holder, isYoung bool) bool 
 	return j.Active > 0 && (isYoung && !isUnscheduled || !isWithoutReady(j) || slices.ContainsFunc(pods, (*inspect.Pod).IsRunning))
 }
 
-// removal returns what ends a Job that no worker takes. Such a Job holds quota or, without an amount, is the
-// first one in its queue. The first fix deactivates its Workload, and the second one lets it run. missing is as in
-// release.
-func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding, missing string) (fixes []command.Fix) {
+// removal returns what ends a Job that no worker takes. Such a Job holds quota, or blocks its queue. The first fix
+// deactivates its Workload, and the second one lets it run. what says what the first one achieves.
+func (q *Question) removal(context string, h *inspect.Holder, f *inspect.Finding, what string) (fixes []command.Fix) {
 	name := h.Namespace + "/" + h.Name
-	what := fmt.Sprintf("release %s that %s holds on %s without running", amountOf(h, missing), name, context)
-	if h.Amount == "" {
-		what = fmt.Sprintf("remove %s from the head of ClusterQueue %s on %s", name, h.ClusterQueue, context)
-	}
 	ref := q.holderIn(f, context, h)
 	v := q.inventoryOf(h)
 	manager := v.Facts(ref.Context)

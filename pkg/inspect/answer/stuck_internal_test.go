@@ -7,6 +7,7 @@ import (
 
 	"gotest.tools/v3/assert"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -56,7 +57,7 @@ func TestHolderThatNeverRuns(t *testing.T) {
 		if tt.reason == inspect.QuotaInUse {
 			holder.Resource, holder.Amount = gpu, "8"
 		}
-		p.Holders = []inspect.Holder{holder}
+		p.Holders, p.Blockers = []inspect.Holder{holder}, []inspect.Holder{holder}
 		for _, holders := range []Holders{{}, {Inventories: []*inspect.Inventory{v}}} {
 			q := Question{Inventory: v, Trace: &inspect.Trace{Placements: []inspect.Placement{p}}, Findings: []inspect.Finding{tt.finding}, Holders: holders}
 			if holders.Inventories != nil {
@@ -76,5 +77,47 @@ func TestHolderThatNeverRuns(t *testing.T) {
 			assert.DeepEqual(t, texts, tt.want)
 			assert.Equal(t, strings.HasSuffix(q.holder(&p), " without running."), len(tt.want) > 1 && tt.reason == inspect.QuotaInUse, "%s: %s", name, q.holder(&p))
 		}
+	}
+}
+
+// TestNeverRunsFurtherAhead checks that a Job in a StrictFIFO queue is not advised only to wait for the first Job, if one
+// between them never runs.
+func TestNeverRunsFurtherAhead(t *testing.T) {
+	hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Kueue: &inspect.KueueFacts{}}
+	p := *inspect.NewPlacement("w")
+	p.Verdict, p.Reason = inspect.Waits, inspect.BehindInQueue
+	var found []inspect.Finding
+	for _, name := range []string{"first", "second", "third", "fourth"} {
+		j := &inspect.Job{Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: name, UID: name, ManagedBy: delegation.MultiKueue}
+		w := hopeless()
+		w.Name, w.UID, w.Labels = "job-"+name, types.UID("w-"+name), map[string]string{"kueue.x-k8s.io/job-uid": name}
+		w.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: name, UID: types.UID(name), Controller: new(true)}}
+		hub.Jobs, hub.Kueue.Workloads = append(hub.Jobs, j), append(hub.Kueue.Workloads, w)
+		p.Blockers = append(p.Blockers, inspect.Holder{Kind: "Job", Namespace: "ml", Name: name, ClusterQueue: "q"})
+		if name == "second" || name == "fourth" {
+			found = append(found, inspect.Finding{Code: "JM029", Severity: inspect.Error, Kind: "Job", Jobs: []inspect.Ref{inspect.RefOf(j)}})
+		}
+	}
+	p.Holders = p.Blockers[:1]
+	v := inspect.NewInventory(time.Unix(10000, 0), []*inspect.Facts{hub}, nil)
+	const suspended = ": deactivate its Workload (the Job then stays suspended until you set active to true)"
+	for _, tt := range []struct {
+		findings []inspect.Finding
+		want     []string
+	}{
+		{nil, []string{"wait until Kueue admits ml/first on w"}},
+		{found, []string{
+			"wait until Kueue admits ml/first on w, and remove ml/second, which never runs, from ClusterQueue q on w" + suspended,
+			"remove ml/fourth, which never runs, from ClusterQueue q on w" + suspended,
+		}},
+	} {
+		q := Question{Inventory: v, Trace: &inspect.Trace{Placements: []inspect.Placement{p}}, Findings: tt.findings}
+		fixes := q.holderFixes(&p)
+		assert.Equal(t, len(fixes), 1)
+		texts := []string{fixes[0].Text}
+		for _, step := range fixes[0].Then {
+			texts = append(texts, step.Text)
+		}
+		assert.DeepEqual(t, texts, tt.want)
 	}
 }

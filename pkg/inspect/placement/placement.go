@@ -233,7 +233,8 @@ func (a *Surroundings) onWorker(manager *inspect.Facts, name string, r *Request,
 // quota, and no end of another Job there, helps.
 func settle(p *inspect.Placement, verdict inspect.Verdict, reason inspect.PlacementReason, message string, changes ...inspect.PlacementChange) {
 	p.Verdict, p.Reason, p.Message = verdict, reason, message
-	p.Changes, p.Holders, p.HoldersUnread, p.StartsBy, p.Preempts = append([]inspect.PlacementChange{}, changes...), []inspect.Holder{}, nil, nil, false
+	p.Changes, p.Holders, p.Blockers = append([]inspect.PlacementChange{}, changes...), []inspect.Holder{}, nil
+	p.HoldersUnread, p.StartsBy, p.Preempts = nil, nil, false
 }
 
 // disconnection returns the condition of a MultiKueueCluster that its manager cannot use, nil if it can.

@@ -53,13 +53,17 @@ func (s *site) blocked() bool {
 		return false
 	}
 	isOrdered := s.isOrdered()
+	var blockers []*kueue.Claim
 	for _, c := range s.ahead() {
 		if wait := c.Waiting(); wait.Blocks() && (isOrdered || s.sharesQueue(c)) {
-			return s.behind(c)
+			blockers = append(blockers, c)
 		}
 	}
-	return false
+	return len(blockers) > 0 && s.behind(blockers[:min(maxBlockers, len(blockers))]...)
 }
+
+// maxBlockers limits the Workloads ahead that are named. A long queue would have as many for each Job.
+const maxBlockers = 10
 
 // waitsBehind decides about a request that lacks free quota, if a Workload ahead blocks the queue: more
 // quota, or another flavor, does not start it before that Workload.
@@ -72,10 +76,17 @@ func (s *site) waitsBehind(result *assignment) bool {
 	return true
 }
 
-// behind decides that a Workload blocks the queue.
-func (s *site) behind(c *kueue.Claim) bool {
-	s.Holders = append(s.Holders, s.holderOf(c, capacity.FlavorResource{}, 0, false))
-	s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d) in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Rank.Priority, s.queue.Name)
+// behind decides that Workloads block the queue, the first of them now.
+func (s *site) behind(blockers ...*kueue.Claim) bool {
+	for _, c := range blockers {
+		s.Blockers = append(s.Blockers, s.holderOf(c, capacity.FlavorResource{}, 0, false))
+	}
+	s.Holders = append(s.Holders, s.Blockers[0])
+	c, never := blockers[0], ""
+	if wait := c.Waiting(); wait.IsForQuota() && wait.IsPermanentIn(s.queue.Queue) {
+		never = ", which can never fit there,"
+	}
+	s.decide(inspect.Waits, inspect.BehindInQueue, "behind %s (priority %d)%s in ClusterQueue %s (StrictFIFO)", s.nameOf(c), c.Rank.Priority, never, s.queue.Name)
 	return true
 }
 

@@ -107,6 +107,13 @@ func TestWaitsBehind(t *testing.T) {
 	})
 }
 
+// TestWaitsBehindOneThatNeverFits checks that the finding does not advise to wait for a Workload that can never fit.
+func TestWaitsBehindOneThatNeverFits(t *testing.T) {
+	f := findingOf(t, judge(t, testCase{base: recordedHead, edits: heldHead("ExceedsMaxQuota")}.make(t), rules.All(), 0), "JM115")
+	assert.Assert(t, strings.Contains(f.Message, "waits behind Job default/head, which can never fit there (StrictFIFO)"), f.Message)
+	assert.Assert(t, strings.HasPrefix(f.Remedy, "raise the quota of its queue so that Job default/head fits: "), f.Remedy)
+}
+
 // TestWaitsBehindInvalid checks that a first Workload with invalid requests is corrected like in JM116 about it: in
 // a new Job.
 func TestWaitsBehindInvalid(t *testing.T) {

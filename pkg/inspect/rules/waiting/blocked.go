@@ -67,6 +67,9 @@ func waitsBehindOn(v *view.View, w *waiter, x blockedBehind) view.Sighting {
 	case wait.Reason == kueue.ReasonMisconfigured:
 		how = "waits behind " + x.other + ", whose resources are invalid (StrictFIFO)"
 		remedy = correctHead(x)
+	case wait.IsPermanentIn(x.Queue):
+		how = "waits behind " + x.other + ", which can never fit there (StrictFIFO)"
+		remedy = command.Say("raise the quota of its queue so that %s fits: %s", x.other, command.Kubectl(worker, "", "edit", "clusterqueue", x.Queue.Name))
 	}
 	return view.Sighting{
 		Object: view.Of(j), Since: v.On(j.Context, worker, x.Copy.Workload.CreationTimestamp.Time), Jobs: []*inspect.Job{j},
