@@ -38,7 +38,9 @@ func TestFindingsOfManyJobs(t *testing.T) {
 	assert.Equal(t, len(nodes), 3)
 	assert.Assert(t, strings.HasSuffix(nodes[1].Message, "the scheduler of kwok-w2 finds no node for 3 Pods of 3 Jobs: flavor od requires label pool=od"), nodes[1].Message)
 	out, _, _ := run(t, "trace", nodes[1].Name, "-n", nodes[1].Namespace, "--from", recordings+"/dispatch-origin-in-multikueue-queue")
-	assert.Assert(t, strings.Contains(out, "finds no node for 1 Pod of its mirror: flavor od requires label pool=od"), out)
+	assert.Assert(t, strings.Contains(out, "\n1 Pod on kwok-w2 finds no node: flavor od requires label pool=od.\n") && strings.Contains(out, "JM049  default/"+nodes[1].Name+"  the reason above"), out)
+	listed, _, _ := run(t, "ls", "-A", "--reason", "--all-contexts", "--from", recordings+"/dispatch-origin-in-multikueue-queue")
+	assert.Assert(t, strings.Contains(listed, "3 Pods on kwok-w1 find no node: flavor od requires label pool=od."), listed)
 
 	flavors := findingsOf(t, "JM019", recordings+"/many-quota-faults")
 	assert.Equal(t, len(flavors[0].Jobs), 4)

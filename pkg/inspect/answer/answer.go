@@ -250,13 +250,13 @@ func (a *Answer) isExplainedBy(f *inspect.Finding) bool {
 // reasonOf returns a finding's message about the Job. If the finding is about
 // the Job itself, the message has no name, because the answer begins with it.
 func (q *Question) reasonOf(f *inspect.Finding) string {
-	if q.isOfPairItself(f) {
-		return f.Clause()
-	}
 	for _, j := range q.Pair.Jobs() {
 		if clause := f.Clauses[inspect.RefOf(j)]; clause != "" {
 			return clause
 		}
+	}
+	if q.isOfPairItself(f) {
+		return f.Clause()
 	}
 	message := f.Message
 	for _, j := range q.Pair.Jobs() {

@@ -186,7 +186,12 @@ func (q *Question) fromPodsHop(a *Answer, j *inspect.Job, hops []inspect.Hop, po
 			a.Reason = inspect.ReasonUnschedulable
 		}
 		a.Message = fmt.Sprintf("Pods on %s: %s.", j.Context, h.State)
+		clause := q.withoutNode(j)
 		switch {
+		case a.Reason == inspect.ReasonUnschedulable && clause != "" && count(pods, (*inspect.Pod).IsUnschedulable) == len(pods):
+			a.Message = sentence(clause)
+		case a.Reason == inspect.ReasonUnschedulable && clause != "":
+			a.Message += " " + sentence(clause)
 		case h.State == "none":
 			a.Message = fmt.Sprintf("No Pods on %s. %s", j.Context, sentence(h.Message))
 		case h.Message != "":
@@ -194,6 +199,23 @@ func (q *Question) fromPodsHop(a *Answer, j *inspect.Job, hops []inspect.Hop, po
 		}
 		return
 	}
+}
+
+// withoutNode returns what a finding says about Pods of a Job for which the scheduler finds no node because of labels,
+// "" without one. The finding names the flavor that requires them.
+func (q *Question) withoutNode(j *inspect.Job) string {
+	for i := range q.Trace.Findings {
+		f := &q.Trace.Findings[i]
+		if f.Code != podsMissing {
+			continue
+		}
+		for _, own := range q.Pair.Jobs() {
+			if clause := f.Clauses[inspect.RefOf(own)]; strings.Contains(clause, " on "+j.Context+" ") {
+				return clause
+			}
+		}
+	}
+	return ""
 }
 
 // count returns how many Pods satisfy is.

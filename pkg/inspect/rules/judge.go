@@ -267,13 +267,13 @@ func (j *candidate) addClause(s view.Sighting) {
 	}
 	own.Say(s.Message)
 	for _, job := range s.Jobs {
-		if view.Of(job) == s.Object {
+		if s.Clause == "" && view.Of(job) == s.Object {
 			j.setClause(job, own.Clause())
 		}
 	}
 }
 
-// addOwnClause keeps the clause of a sighting about another object than its Jobs.
+// addOwnClause keeps the clause of a sighting: for findings about another object than its Jobs, or about several Jobs.
 func (j *candidate) addOwnClause(s view.Sighting) {
 	for _, job := range s.Jobs {
 		if s.Clause != "" {

@@ -33,6 +33,7 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 	s.Cause = strings.Join([]string{s.Cause, r.require, r.text, r.own}, "/")
 	label := command.Say("label nodes: %s", command.Kubectl(mirror.Context, "", append([]string{"label", "node", "NODE"}, r.labels...)...))
 	if isMissing {
+		s.Clause = b.withoutNode(mirror, fmt.Sprintf("%s %s; no node there has %s", r.require, r.text, r.pronoun))
 		b.countUnscheduled(s, origin, func(pods, wait string) string {
 			return fmt.Sprintf("%s nodes with %s, and no node of %s has %s: %s %s", r.require, r.text, mirror.Context, r.pronoun, pods, wait)
 		}, func(change command.Prose) command.Prose { return r.alternatives(label, change) }, r.own)
@@ -43,11 +44,21 @@ func (b *obstacle) describeNoNode(v *view.View, s *view.Sighting, origin, mirror
 		affinity = ", and the Job has a node affinity"
 		s.Cause += "/affinity"
 	}
+	s.Clause = b.withoutNode(mirror, r.require+" "+r.text+affinity)
 	check := command.Say("check which nodes have %s, which %s: %s", r.text, r.require,
 		command.Kubectl(mirror.Context, "", "get", "nodes", "-l", strings.Join(r.labels, ",")))
 	b.countUnscheduled(s, origin, func(pods, _ string) string {
 		return fmt.Sprintf("the scheduler of %s finds no node for %s: %s %s%s", mirror.Context, pods, r.require, r.text, affinity)
 	}, func(change command.Prose) command.Prose { return r.alternatives(check, label, change) }, r.own)
+}
+
+// withoutNode says why the scheduler finds no node for the Pods of a mirror, for an answer about its Job alone.
+func (b *obstacle) withoutNode(mirror *inspect.Job, why string) string {
+	find := "find"
+	if b.count == 1 {
+		find = "finds"
+	}
+	return fmt.Sprintf("%s on %s %s no node: %s", inspect.Count(b.count, "Pod"), mirror.Context, find, why)
 }
 
 // countUnscheduled sets the message and the remedy of a sighting about Pods without a node: say gets these Pods, and
