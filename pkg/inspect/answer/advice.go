@@ -46,7 +46,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Find
 		}
 		if f.Code == view.BehindOthers {
 			f.Jobs = slices.DeleteFunc(slices.Clone(f.Jobs), func(r inspect.Ref) bool { return !q.isOfPair(r) })
-			if t.State == inspect.StateBlocked {
+			if q.fitsNowhere() {
 				*f = j.Never(*f, t.Message)
 			}
 		}
@@ -70,7 +70,7 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Find
 // cluster, if it fits on none. A young one is no error yet: it says when it becomes one. The fingerprint does not name
 // the controller: the Job may wait for one on each worker, and that is one problem.
 func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
-	if f.Code != behind || q.Trace.State != inspect.StateBlocked || !q.isAboutPair(f) {
+	if f.Code != behind || !q.fitsNowhere() || !q.isAboutPair(f) {
 		return
 	}
 	own := q.ofOrigin(*f)
@@ -78,6 +78,11 @@ func (q *Question) replaceBehind(f *inspect.Finding, j Judgment) {
 	if *f = j.Never(own, q.Trace.Message); f.Grace > 0 {
 		f.Severity, f.Young = inspect.Info, true
 	}
+}
+
+// fitsNowhere reports whether no cluster can run the Job. One that is behind a Job that never runs may fit.
+func (q *Question) fitsNowhere() bool {
+	return q.Trace.State == inspect.StateBlocked && q.Trace.Reason != inspect.ReasonBehindInQueue
 }
 
 // mergeNever merges findings with one fingerprint that Jobs fit on no cluster: the most severe one stays, in the place

@@ -150,7 +150,7 @@ func (a *adviser) splitNever(f inspect.Finding) []inspect.Finding {
 	byReason := map[string]int{}
 	for _, l := range lotsOf(a.inventory, a.pairs, &f) {
 		q := a.ask(l.pair, &f)
-		isNever := q != nil && q.isAboutQuota() && q.Trace.State == inspect.StateBlocked
+		isNever := q != nil && q.isAboutQuota() && q.fitsNowhere()
 		if !isNever {
 			if len(rest) == 0 {
 				first = q

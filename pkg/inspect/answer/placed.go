@@ -164,7 +164,11 @@ func (q *Question) among(manager *inspect.Facts, w *kueue.Workload, all []inspec
 		return q.fits(manager, w, fits, all)
 	}
 	if waits := by[inspect.Waits]; len(waits) > 0 {
-		return q.withSetup(q.later(waits), by[inspect.Never])
+		a := q.withSetup(q.later(waits), by[inspect.Never])
+		if len(by[inspect.Unknown]) == 0 && q.areBlockedForGood(waits) {
+			a.State = inspect.StateBlocked
+		}
+		return a
 	}
 	if never := by[inspect.Never]; len(never) == len(all) {
 		return q.withCost(manager, w, q.never(never))

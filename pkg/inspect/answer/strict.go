@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
@@ -45,4 +46,12 @@ func (q *Question) blockingFinding(p *inspect.Placement, b *inspect.Holder) *ins
 		return f
 	}
 	return nil
+}
+
+// areBlockedForGood reports whether a Job is behind a Workload that never runs in the StrictFIFO queues of all clusters.
+func (q *Question) areBlockedForGood(all []inspect.Placement) bool {
+	return !slices.ContainsFunc(all, func(p inspect.Placement) bool {
+		isBlocked := p.Reason == inspect.BehindInQueue && slices.ContainsFunc(p.Blockers, func(b inspect.Holder) bool { return q.blockingFinding(&p, &b) != nil })
+		return !isBlocked
+	})
 }

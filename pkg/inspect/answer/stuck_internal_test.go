@@ -112,6 +112,10 @@ func TestNeverRunsFurtherAhead(t *testing.T) {
 		}},
 	} {
 		q := Question{Inventory: v, Trace: &inspect.Trace{Placements: []inspect.Placement{p}}, Findings: tt.findings}
+		assert.Equal(t, q.among(hub, nil, []inspect.Placement{p}).State == inspect.StateBlocked, len(tt.findings) > 0)
+		free := *inspect.NewPlacement("other")
+		free.Verdict, free.Reason = inspect.Waits, inspect.QuotaInUse
+		assert.Equal(t, q.among(hub, nil, []inspect.Placement{p, free}).State, inspect.StateWaiting)
 		fixes := q.holderFixes(&p)
 		assert.Equal(t, len(fixes), 1)
 		texts := []string{fixes[0].Text}
