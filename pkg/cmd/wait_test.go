@@ -44,6 +44,15 @@ func TestWait(t *testing.T) {
 	}
 }
 
+// TestWaitForAdmittedWithoutPods: a Job whose Pods the worker refuses is admitted, and does not run.
+func TestWaitForAdmittedWithoutPods(t *testing.T) {
+	t.Parallel()
+	f := newWatchedFleet(t, filepath.Join(recordings, "service-account-missing-on-workers"))
+	out, errOut, code := run(t, "wait", "train", "--for=admitted", "--timeout=30s", "--kubeconfig", f.kubeconfig)
+	assert.Equal(t, code, util.ExitOK, errOut)
+	assert.Assert(t, strings.Contains(out, "job default/train is not running"), out)
+}
+
 // TestWaitSaysWhy: a wait shows the reason that trace shows.
 func TestWaitSaysWhy(t *testing.T) {
 	for _, name := range []string{"no-quota-on-workers", "wrong-queue", "deactivated"} {

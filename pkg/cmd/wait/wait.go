@@ -161,6 +161,8 @@ type progress struct {
 	State   inspect.JobState
 	Phrase  string
 	Message string
+	// isAdmitted is whether a cluster has started the Job, although its Pods cannot be created.
+	isAdmitted bool
 }
 
 func (p *progress) String() string {
@@ -252,7 +254,8 @@ func (w *waiter) read(ctx context.Context) (*progress, error) {
 // own status counts.
 func progressOf(t *inspect.Trace, p inspect.Pair) *progress {
 	if t.State != inspect.StateOrphan {
-		return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message}
+		isStarted := func(m inspect.Mirror) bool { return m.Job.Status == delegation.Pending && m.Job.StartTime != nil }
+		return &progress{State: t.State, Phrase: t.Phrase(), Message: t.Message, isAdmitted: slices.ContainsFunc(p.Current(), isStarted)}
 	}
 	state, result := answer.OfMirror(p.Mirrors[0].Job)
 	alone := *t
@@ -288,7 +291,7 @@ func (o *waitOptions) judge(what string, p *progress) error {
 		return &failedError{what, p.Message}
 	case p.State == inspect.StateTemplate:
 		return fmt.Errorf("%s does not run itself; name one of the objects that it created", what)
-	case slices.Contains(reached[o.condition], p.State):
+	case slices.Contains(reached[o.condition], p.State), o.condition == forAdmitted && p.State == inspect.StateBlocked && p.isAdmitted:
 		return errReached
 	}
 	return nil

@@ -193,12 +193,25 @@ func (q *Question) fromPodsHop(a *Answer, j *inspect.Job, hops []inspect.Hop, po
 		case a.Reason == inspect.ReasonUnschedulable && clause != "":
 			a.Message += " " + sentence(clause)
 		case h.State == "none":
+			if q.cannotCreatePods(j) {
+				a.State = inspect.StateBlocked
+			}
 			a.Message = fmt.Sprintf("No Pods on %s. %s", j.Context, sentence(h.Message))
 		case h.Message != "":
 			a.Message += " " + sentence(h.Message)
 		}
 		return
 	}
+}
+
+// cannotCreatePods reports whether the Pods of a Job are refused until a person changes something: for its grace period,
+// or by the API server. Used quota gets free when other Pods end.
+func (q *Question) cannotCreatePods(j *inspect.Job) bool {
+	return slices.ContainsFunc(q.Trace.Findings, func(f inspect.Finding) bool {
+		isRefusal := f.Code == podsMissing && f.Severity == inspect.Error && q.isAboutPair(&f) &&
+			(strings.Contains(f.Message, " on "+j.Context+" cannot create Pods: ") || strings.Contains(f.Message, "no Pods can be created on "+j.Context+": "))
+		return isRefusal && !strings.Contains(f.Message, "exceeded quota: ") && (!f.Young || strings.Contains(f.Message, " is forbidden: "))
+	})
 }
 
 // withoutNode returns what a finding says about Pods of a Job for which the scheduler finds no node because of labels,

@@ -208,3 +208,22 @@ func TestReasonOfSharedFinding(t *testing.T) {
 		assert.Equal(t, trace.Message, map[string]string{"first": "It is in queue a.", "second": "It is in queue b."}[p.Origin.Name])
 	}
 }
+
+// TestRefusedPodsDoNotStart checks that a Job whose Pods are refused is not starting, unless that may pass.
+func TestRefusedPodsDoNotStart(t *testing.T) {
+	t.Parallel()
+	const refused = `pods "train-" is forbidden: `
+	origin := &inspect.Job{Kind: "Job", Namespace: "ml", Name: "train", Context: "hub", UID: "1"}
+	for why, tt := range map[string]struct{ young, old bool }{
+		refused + `serviceaccount "trainer" not found`:                {true, true},
+		refused + "exceeded quota: few, requested: pods=1":            {false, false},
+		`Internal error occurred: failed calling webhook "w.io": EOF`: {false, true},
+	} {
+		for young, want := range map[bool]bool{true: tt.young, false: tt.old} {
+			f := inspect.Finding{Code: podsMissing, Severity: inspect.Error, Young: young, Message: "its mirror on w1 cannot create Pods: " + why, Jobs: []inspect.Ref{inspect.RefOf(origin)}}
+			q := Question{Pair: inspect.Pair{Origin: origin}, Trace: &inspect.Trace{Findings: []inspect.Finding{f}}}
+			assert.Equal(t, q.cannotCreatePods(&inspect.Job{Context: "w1"}), want, "%s, young %v", why, young)
+			assert.Assert(t, !q.cannotCreatePods(&inspect.Job{Context: "w2"}), why)
+		}
+	}
+}
