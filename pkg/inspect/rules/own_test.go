@@ -85,7 +85,7 @@ func TestOwnerNotFoundFixes(t *testing.T) {
 func TestMirrorsWithoutManager(t *testing.T) {
 	v := inventory(t, recordings+"/workers-only-user")
 	trace := traceOf(t, v, "p1-0")
-	assert.Equal(t, trace.Message, "The scheduler of w1 finds no node for 1 Pod: flavors a100 and spot require labels gpu=a100,pool=spot. "+
+	assert.Equal(t, trace.Message, "1 Pod on w1 finds no node: flavors a100 and spot require labels gpu=a100,pool=spot. "+
 		"Its origin is unknown: no manager was read.")
 	assert.Assert(t, strings.Contains(trace.Fixes[0].Shell(), "get nodes -l gpu=a100,pool=spot"), trace.Remedy)
 	assert.Equal(t, len(trace.Unchecked), 1)
