@@ -39,9 +39,9 @@ func withoutCluster(t *testing.T) string {
 func TestMissingCluster(t *testing.T) {
 	dir := withoutCluster(t)
 	for _, tt := range []struct{ namespace, job, reason, fix, found string }{
-		{"ml", "sweep", "Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).", "run 4 Pods at once, not 8, to fit on worker-1: ", "JM029  ml/sweep "},
+		{"ml", "sweep", "Needs 8 nvidia.com/gpu; the largest limit is 6 (worker-2, flavor a100).", "run 4 Pods at once, not 8, to fit on worker-1 when other Jobs end (0 nvidia.com/gpu free now): ", "JM029  ml/sweep "},
 		{
-			"vision", "finetune", "Fits on no cluster. worker-2: MultiKueueCluster tokyo does not exist on management; 1 more reason.",
+			"vision", "finetune", "Fits on no cluster. worker-2: MultiKueueCluster tokyo does not exist on management; 1 more on worker-1.",
 			"create MultiKueueCluster tokyo on management, with its manifest in FILE: ", "JM011  AdmissionCheck multikueue ",
 		},
 	} {

@@ -33,8 +33,7 @@ func (q *Question) later(waits []inspect.Placement) Answer {
 }
 
 // withSetup adds to the answer for a Job that waits which other clusters could get it if their queues,
-// namespaces or MultiKueueClusters were set up. A change that starts the Job comes before waiting for other Jobs, and
-// the message says what it is for.
+// namespaces or MultiKueueClusters were set up. A change that starts the Job comes before waiting for other Jobs.
 func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	never = slices.DeleteFunc(slices.Clone(never), func(p inspect.Placement) bool {
 		return !slices.Contains([]inspect.PlacementReason{
@@ -56,10 +55,6 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	starts := q.changes(starting)
 	for i := range starts {
 		starts[i].Text += ", where the Job fits now"
-	}
-	if len(starting) > 0 {
-		p := &starting[0]
-		a.Message += " " + sentence(fmt.Sprintf("Fits on %s, but %s", placeName(p), plain(p)))
 	}
 	a.Fixes = slices.Concat(starts, a.Fixes[:first], q.changes(others), a.Fixes[first:])
 	return a

@@ -70,8 +70,8 @@ func hasSameParts(a, b string) bool {
 }
 
 // firstParts returns the first reasons that fit behind a headline on a terminal
-// with 80 columns, at least one, and after these what rest says about the others. The placements
-// have them all.
+// with 80 columns, at least one, and after these what rest says about the others, or how many they are if that is too
+// long. The placements have them all.
 func firstParts(headline string, parts []string, rest func(kept int) string) string {
 	const line = 80
 	if text := strings.Join(parts, "; "); len(headline)+len(text) < line {
@@ -80,9 +80,15 @@ func firstParts(headline string, parts []string, rest func(kept int) string) str
 	kept := slices.Clone(parts)
 	for len(kept) > 1 {
 		kept = kept[:len(kept)-1]
-		text := strings.Join(kept, "; ") + "; " + rest(len(kept))
-		if len(headline)+len(text) < line || len(kept) == 1 {
-			return text
+		text := strings.Join(kept, "; ") + "; "
+		if named := text + rest(len(kept)); len(headline)+len(named) < line {
+			return named
+		}
+		if short := text + inspect.Count(len(parts)-len(kept), "more reason"); len(headline)+len(short) < line {
+			return short
+		}
+		if len(kept) == 1 {
+			return text + rest(1)
 		}
 	}
 	return kept[0]
