@@ -20,7 +20,7 @@ func TestBehindAndFitsNowhere(t *testing.T) {
 		again      = "then delete Job vision/finetune, and create it again"
 	)
 	for name, tt := range map[string]struct{ quota, other, message, fix string }{
-		"quota": {"5", "", "needs 6 nvidia.com/gpu; the largest limit is 5", "fix: run 5 Pods at once, not 6, to fit on worker-1 and worker-2 when other Jobs end (0 nvidia.com/gpu free now): `"},
+		"quota": {"5", "", "needs 6 nvidia.com/gpu; the largest limit is 5", "fix: run 5 Pods at once, not 6, to fit on worker-1 and worker-2 when other Jobs end (1 nvidia.com/gpu free now): `"},
 		"LimitRange": {
 			"9", limitRange, "fits on no cluster. worker-1, worker-2: container main has a limit of 1 nvidia.com/gpu; LimitRange lr allows at most 0",
 			"fix: limit container main to at most 0 nvidia.com/gpu, for worker-1 and worker-2, " + again,
