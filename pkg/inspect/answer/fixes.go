@@ -108,3 +108,13 @@ func (q *Question) startPods(j *inspect.Job) []command.Fix {
 	patch := advice.KubectlJob(o, "patch").With("--type", "merge", "-p", command.Patch(1, "spec", "parallelism"))
 	return []command.Fix{{Text: "set spec.parallelism to 1 or more", Command: q.words(patch)}}
 }
+
+// reached returns fixes with commands that reach their clusters.
+func (q *Question) reached(fixes []command.Fix) []command.Fix {
+	for i := range fixes {
+		if line := fixes[i].Shell(); line != "" {
+			fixes[i].Command = command.Words(command.Reached(line, q.Reach))
+		}
+	}
+	return fixes
+}

@@ -173,7 +173,7 @@ func refusedAsWhole(spec *corev1.PodSpec, limits []corev1.LimitRange, ways []kue
 	return nil
 }
 
-// outsideAnyway returns the bound that a Pod violates in whichever way Kueue counts, nil if there is none.
+// outsideAnyway returns the bound that a Pod violates in whichever way Kueue counts, nil if it violates none.
 func outsideAnyway(spec *corev1.PodSpec, limits []corev1.LimitRange, item corev1.LimitRangeItem, ways []kueue.CountingRules) (o *outsideLimits) {
 	for _, by := range ways {
 		if o = outside(kueue.Requests(spec, limits, by), item); o == nil {

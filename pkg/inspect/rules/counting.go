@@ -39,7 +39,7 @@ func (j Judgment) CountYoung(isWanted func(*inspect.Finding) bool) (count int, p
 type Confirmer struct {
 	// After is how long such a finding must be seen before it counts.
 	After time.Duration
-	// since is when each subject first had such a finding, for those that had one in every reading since: the object,
+	// since is when each subject first had such a finding, if it had one in every reading since. A subject is an object,
 	// because the code may change as the problem gets older, or the fingerprint of a finding that Lasts was asked
 	// about. current is the same for the reading that Keep has begun.
 	since, current map[any]time.Time

@@ -30,7 +30,7 @@ func (v *View) IsTooLarge(s Submission, cluster string) *kueue.Lack {
 	return nil
 }
 
-// isUnusable reports whether a manager certainly cannot use a MultiKueueCluster: there is none, or its condition says so.
+// isUnusable reports whether a manager certainly cannot use a MultiKueueCluster: it does not exist, or its condition says so.
 func (v *View) isUnusable(manager *inspect.Facts, cluster string) bool {
 	return v.LacksCluster(manager, cluster) || IsFalse(v.Connection(manager, cluster))
 }
