@@ -45,13 +45,13 @@ CLUSTER_ENV := GOGC=200 GOMEMLIMIT=1GiB
 CLUSTER_FLAGS := -timeout 30m -p 2 -parallel 8
 # RACED are the packages that start goroutines or guard what they share. The tests of all others run
 # without the race detector, which would take them ten times as long. A test in internal/architecture
-# checks this list. Tests of pkg/cmd that run many commands are skipped with -short, and run in
-# test-judges: with the race detector, they would run the same concurrent code on each recording.
-RACED := ./cmd/... ./hack/pictures ./internal/fuzzfleet ./pkg/bundle ./pkg/cmd/... ./pkg/dispatch ./pkg/dispatch/internal/... ./pkg/dispatch/manifest ./pkg/dispatch/preflight ./pkg/dispatch/recreate ./pkg/fleet/... ./pkg/inspect/read/... ./pkg/logs/... ./pkg/printers/... ./pkg/probe/... ./test/bench/... ./test/fixture/...
+# checks this list. Tests of pkg/cmd that run many commands, or read huge answers, are skipped with -short,
+# and run in test-judges: with the race detector, they would run the same concurrent code many times.
+RACED := ./cmd/... ./hack/pictures ./internal/fuzzfleet ./pkg/bundle ./pkg/cmd ./pkg/cmd/check ./pkg/cmd/dispatch ./pkg/cmd/logs ./pkg/cmd/mcp ./pkg/cmd/recreate ./pkg/cmd/util/... ./pkg/dispatch ./pkg/dispatch/internal/... ./pkg/dispatch/manifest ./pkg/dispatch/preflight ./pkg/dispatch/recreate ./pkg/fleet ./pkg/fleet/cache ./pkg/inspect/read/... ./pkg/logs/... ./pkg/printers/... ./pkg/probe/... ./test/fixture/...
 UNIT_TESTS := ./cmd/... ./hack/... ./internal/... ./pkg/... ./test/fixture/... ./test/readme ./test/bench/...
 # ONLY_RACED are tests of pkg/cmd that take long. They find errors of goroutines, so test-judges leaves them to the
 # race detector, if there is one.
-ONLY_RACED := TestInterruptAtEachRequest|TestWaitWithoutAnAnswer|TestWatchingOneJobWithoutAnAnswer|TestHostileServers|TestHostileDiscovery
+ONLY_RACED := TestInterruptAtEachRequest|TestWaitWithoutAnAnswer|TestWatchingOneJobWithoutAnAnswer
 JUDGES = ./pkg/cmd $$(go list $(UNIT_TESTS) | grep -vxF "$$(go list $(RACED))")
 CLUSTER_TESTS := ./test/scheduler ./test/kueue ./test/e2e ./test/tutorial ./test/controllers ./test/clusters
 SAY_RACE = @$(if $(CC),,echo "No C compiler: these tests run without the race detector.")
@@ -137,8 +137,9 @@ test-clusters: build clusters controllers kueue scheduler $(TOOLS)/gotestsum ## 
 	$(SLOWEST)
 
 .PHONY: test-race
-test-race: build clusters controllers kueue scheduler $(TOOLS)/gotestsum ## Run cluster tests with the race detector, in half an hour
+test-race: build clusters controllers kueue scheduler $(TOOLS)/gotestsum ## Run more tests with the race detector, in half an hour
 	$(SAY_RACE)
+	$(RACE_ENV) go test $(RACE) -timeout 30m ./pkg/cmd
 	LONG=1 $(GOTEST) $(CLUSTER_FLAGS) $(CLUSTER_TESTS)
 	$(SLOWEST)
 

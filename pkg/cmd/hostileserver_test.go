@@ -67,6 +67,7 @@ func gzipPadded(before string, size int) func(http.ResponseWriter, *http.Request
 // are shown, the faulty context and what could not be done there are named, and no character that
 // it sends reaches the terminal unescaped.
 func TestHostileServers(t *testing.T) {
+	skipIfShort(t)
 	const evilJob = `{"metadata":{"name":"x\u001b[2J\u202e\n\tforged  Complete","namespace":"default\u001b[31m","uid":"\u0007","creationTimestamp":"2026-01-01T00:00:00Z"},"spec":{"managedBy":"a/b\u001b]0;t\u0007"}}`
 	var pages atomic.Int64
 	// The others need some time, too, on a loaded machine.
@@ -141,6 +142,7 @@ func TestHostileServers(t *testing.T) {
 
 // TestHostileDiscovery: the same for hostile answers to discovery.
 func TestHostileDiscovery(t *testing.T) {
+	skipIfShort(t)
 	list, check, kinds := []string{"ls", "-A", "--all-contexts", "--kinds", "all"}, []string{"check", "-A", "--fail-on", "none"}, []string{"kinds", "--all-contexts"}
 	for _, tt := range []struct {
 		name, path string
