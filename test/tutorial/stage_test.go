@@ -12,10 +12,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
-	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/jobmanagedby/kubectl-jobmanagedby/test/fixture/poll"
 )
 
 // stage is a directory in which the commands of a reader find the same as in a clone: bin with the
@@ -140,7 +140,7 @@ func (s *stage) run(command string) (output string, code int) {
 func (s *stage) await(command, text string) {
 	s.t.Helper()
 	output := ""
-	err := wait.PollUntilContextTimeout(s.t.Context(), 250*time.Millisecond, 5*time.Minute, true, func(context.Context) (bool, error) {
+	err := poll.Until(s.t.Context(), poll.Limit, func(context.Context) (bool, error) {
 		output, _ = s.run(command)
 		return strings.Contains(output, text), nil
 	})
