@@ -159,6 +159,7 @@ func findings(r Rule, v *inspect.Inventory, sightings []view.Sighting, grace tim
 	// Of the objects with one cause, the finding is about the worst, and of these about the one that
 	// has waited longest.
 	for _, s := range worstFirst(r, sightings) {
+		s.Cause = causeOf(r, s)
 		age, period := v.Age(s.Object.Context, s.Since), max(grace, r.GracePeriod, s.GracePeriod)
 		switch {
 		case s.Awaits.IsBehind(), s.Awaits.IsFresh(v.Now):
@@ -203,6 +204,16 @@ func worstFirst(r Rule, sightings []view.Sighting) []view.Sighting {
 		return cmp.Or(severity(a).Compare(severity(b)), a.Since.Compare(b.Since))
 	})
 	return sorted
+}
+
+// causeOf returns the cause of a sighting. Errors have a cause apart: an error about Jobs says that none of them runs by
+// itself, which would be false for a Job that only waits, although the same object keeps it from one of its workers.
+func causeOf(r Rule, s view.Sighting) string {
+	isError := cmp.Or(s.Severity, r.Severity) == inspect.Error
+	if s.Cause == "" || isError == (r.Severity == inspect.Error) {
+		return s.Cause
+	}
+	return s.Cause + ", apart"
 }
 
 // young turns sightings within their grace period into findings. Older findings may have the same cause.
