@@ -12,6 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
 
@@ -162,6 +163,33 @@ func TestFixesForUnreadWorkers(t *testing.T) {
 			assert.Assert(t, strings.HasSuffix(list.Items[0].Message, "not all were read: "+tt.reason), list.Items[0].Message)
 			assert.DeepEqual(t, list.Items[0].Fixes, trace.Fixes)
 		})
+	}
+}
+
+// TestUnreadWorkersOfEachJob checks that a Job that waits for quota on a worker that was read has no finding in common with a
+// Job that exceeds the limit there: to wait does not help that one. Each has the fixes of its trace.
+func TestUnreadWorkersOfEachJob(t *testing.T) {
+	const others, reading = "^kwok-w1", "select the workers, too: --contexts kwok-mgr,kwok-w1,kwok-w2"
+	dir := recordings + "/cohort-borrowing"
+	var list inspect.FindingList
+	decode(t, &list, "check", "-A", "--grace", "0s", "--fail-on", "none", "-o", "json", "--from", dir, "--contexts", others)
+	assert.Equal(t, len(list.Items), 2)
+	for i, want := range []struct {
+		name, message string
+		fixes         []string
+	}{
+		{"never", "waits for a worker; kwok-w2: needs 5 cpu, limit 4 (flavor default-flavor); not all were read: kwok-w1 is not selected", []string{reading}},
+		{"waits", "waits for a worker; kwok-w2: needs 3 more cpu (flavor default-flavor); not all were read: kwok-w1 is not selected", []string{"wait for default/second on kwok-w2 to finish", reading}},
+	} {
+		f := list.Items[i]
+		assert.Equal(t, f.Message, "Job default/"+want.name+": "+want.message)
+		assert.Equal(t, len(f.Jobs), 1)
+		trace := traced(t, util.ExitPartial, want.name, "--from", dir, "--contexts", others)
+		assert.DeepEqual(t, f.Fixes, trace.Fixes)
+		for _, text := range want.fixes {
+			assert.Assert(t, slices.ContainsFunc(f.Fixes, func(fix command.Fix) bool { return fix.Text == text }), f.Remedy)
+		}
+		assert.Equal(t, f.Fixes[0].Text, want.fixes[0])
 	}
 }
 

@@ -41,6 +41,9 @@ func (q *Question) Advise(findings []inspect.Finding, j Judgment) []inspect.Find
 	for i := range findings {
 		f := &findings[i]
 		q.replaceBehind(f, j)
+		if mayGetQuota(f) && q.isAboutPair(f) {
+			q.addFixesTo(f)
+		}
 		if !IsAboutQuota(f.Code) || !q.isAboutPair(f) {
 			continue
 		}

@@ -62,8 +62,17 @@ const heldOtherwise = "JM116"
 
 // isAdvised reports whether placements add to a finding: the reason, the fixes, or what the Job holds.
 func isAdvised(f *inspect.Finding) bool {
-	return showsCost(f.Code) || f.Code == behind || f.Code == podsMissing && strings.Contains(f.Message, withoutNode)
+	return showsCost(f.Code) || f.Code == behind || f.Code == podsMissing && strings.Contains(f.Message, withoutNode) || mayGetQuota(f)
 }
+
+// mayGetQuota reports whether a finding about one Job that waits for workers that were not read says that it also waits for
+// quota, on a worker that was read.
+func mayGetQuota(f *inspect.Finding) bool {
+	return f.Code == workersUnread && len(f.Jobs) == 1 && len(f.Fixes) > 0 && strings.HasPrefix(f.Fixes[0].Text, untilReleased)
+}
+
+// untilReleased is the first fix of findings that a Job waits for quota, too, before it is known who holds that.
+const untilReleased = "wait until other Workloads release quota"
 
 // withoutNode is what findings about unschedulable Pods say.
 const withoutNode = " finds no node for "

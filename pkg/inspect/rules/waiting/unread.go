@@ -47,9 +47,14 @@ type unread struct {
 	refusals      []refusal
 }
 
-// cause is equal for all submissions that wait for the same workers, which were not read for the same reasons.
+// cause is equal for all submissions that wait for the same workers, which were not read for the same reasons, and to
+// which the same remedy applies: to wait for quota does not help a submission that exceeds the limits.
 func (u *unread) cause() string {
-	return strings.Join(append([]string{u.w.Manager.Context}, u.reasons...), " ")
+	cause := strings.Join(append([]string{u.w.Manager.Context}, u.reasons...), " ")
+	if u.waitsForQuota {
+		cause += ", and for quota"
+	}
+	return cause
 }
 
 // report reports one submission.
