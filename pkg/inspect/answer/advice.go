@@ -261,7 +261,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	case len(by[inspect.Fits]) > 0:
 		return Answer{Reason: inspect.ReasonNone, Message: "Fits on " + list(namesOf(by[inspect.Fits])) + " now." + limits(by[inspect.Fits])}
 	case len(by[inspect.Waits]) > 0:
-		a := q.later(by[inspect.Waits])
+		a := q.withSetup(q.later(by[inspect.Waits]), by[inspect.Never])
 		a.State, a.Message, a.Unchecked = "", "Would wait. "+a.Message, unreadOf(candidates)
 		a.addNotRead(candidates)
 		return a

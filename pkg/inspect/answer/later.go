@@ -38,6 +38,7 @@ func (q *Question) withSetup(a Answer, never []inspect.Placement) Answer {
 	never = slices.DeleteFunc(slices.Clone(never), func(p inspect.Placement) bool {
 		return !slices.Contains([]inspect.PlacementReason{
 			inspect.NotConnected, inspect.QueueMissing, inspect.QueueStopped, inspect.QueueInactive, inspect.NamespaceMissing,
+			inspect.NamespaceNotSelected,
 		}, p.Reason)
 	})
 	if len(never) == 0 {

@@ -117,25 +117,29 @@ func TestSmallestLackOfSeveralResources(t *testing.T) {
 	assert.Equal(t, q.later(withoutChanges).Message, "Needs 10Gi memory; 9Gi free (worker-2, flavor a100).")
 }
 
-// TestMissingQueueThatStartsTheJob checks that a queue that is missing on a free cluster is created
-// before other Jobs are waited for.
+// TestMissingQueueThatStartsTheJob checks that the change of a queue or a namespace that starts a Job on a free cluster comes
+// before waiting for other Jobs, submitted or not.
 func TestMissingQueueThatStartsTheJob(t *testing.T) {
 	full := overLimit("worker-1", "paris", "9")
 	full.Verdict, full.Reason, full.Free, full.Changes = inspect.Waits, inspect.QuotaInUse, "4", nil
 	full.Holders = []inspect.Holder{{Kind: "Job", Namespace: "ml", Name: "a", Resource: "nvidia.com/gpu", Amount: "5", Admitted: true}}
-	for isStarting, want := range map[bool][]string{
-		true:  {"create it, where the Job fits now", "wait for ml/a on worker-1 to finish"},
-		false: {"wait for ml/a on worker-1 to finish", "create it"},
-	} {
-		bare := overLimit("worker-2", "tokyo", "")
-		bare.Reason, bare.Message = inspect.QueueMissing, "LocalQueue ml/gpu does not exist"
-		bare.Changes = []inspect.PlacementChange{{Message: "create it", Starts: isStarting}}
-		q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
-		a := q.among(nil, nil, []inspect.Placement{full, bare})
-		var texts []string
-		for _, f := range a.Fixes {
-			texts = append(texts, f.Text)
+	for _, reason := range []inspect.PlacementReason{inspect.QueueMissing, inspect.NamespaceMissing, inspect.NamespaceNotSelected} {
+		for isStarting, want := range map[bool][]string{
+			true:  {"create it, where the Job fits now", "wait for ml/a on worker-1 to finish"},
+			false: {"wait for ml/a on worker-1 to finish", "create it"},
+		} {
+			bare := overLimit("worker-2", "tokyo", "")
+			bare.Reason, bare.Message = reason, "LocalQueue ml/gpu does not exist"
+			bare.Changes = []inspect.PlacementChange{{Message: "create it", Starts: isStarting}}
+			q := Question{Inventory: &inspect.Inventory{}, Trace: &inspect.Trace{}}
+			all := []inspect.Placement{full, bare}
+			for _, a := range []Answer{q.among(nil, nil, all), q.outlook(all)} {
+				var texts []string
+				for _, f := range a.Fixes {
+					texts = append(texts, f.Text)
+				}
+				assert.DeepEqual(t, texts, want)
+			}
 		}
-		assert.DeepEqual(t, texts, want)
 	}
 }

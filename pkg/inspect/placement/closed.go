@@ -27,7 +27,12 @@ func (s *site) close(c *closure, q *kueue.ClusterQueue, format string, arguments
 	open := s.ifOpened(c)
 	s.isStep = s.isStep || open != nil
 	opens := s.fixesOf(c.wait, q)
+	isIntended := c.reason == inspect.QueueStopped
 	if open == nil {
+		starts := !isIntended && s.startsIfOpened(c)
+		for i := range opens {
+			opens[i].Starts = starts
+		}
 		s.Changes = append(s.Changes, opens...)
 		return s.decide(inspect.Never, c.reason, "%s", why)
 	}
@@ -41,7 +46,7 @@ func (s *site) close(c *closure, q *kueue.ClusterQueue, format string, arguments
 	// The fixes are alternatives. The best one is the last step.
 	last := stepsOf(opens[:min(1, len(opens))])
 	for i := range s.Changes {
-		s.Changes[i].Then = slices.Concat(s.Changes[i].Then, last)
+		s.Changes[i].Then, s.Changes[i].Starts = slices.Concat(s.Changes[i].Then, last), s.Changes[i].Starts && !isIntended
 	}
 	return false
 }
@@ -62,6 +67,15 @@ func (s *site) ifOpened(c *closure) *inspect.Placement {
 	}
 	opened.Conditions = slices.DeleteFunc(opened.Conditions, func(c inspect.PlacementCondition) bool { return c.Name == inspect.ConditionQueue })
 	return opened.Placement
+}
+
+// startsIfOpened reports whether the request would start at once if the queue took it.
+func (s *site) startsIfOpened(c *closure) bool {
+	opened := *s
+	opened.isStep, opened.role.isChanged = true, true
+	opened.Placement = inspect.NewPlacement(s.Context)
+	opened.follow(c.opened)
+	return len(c.opened) > 0 && opened.Verdict == inspect.Fits
 }
 
 // through returns the steps of the judgment of a request through a LocalQueue that is open.

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -55,8 +56,17 @@ func newSite(f *inspect.Facts, r *Request, around *Surroundings, part role, own 
 // judge returns whether the request could run on the cluster.
 func (s *site) judge() *inspect.Placement {
 	s.quote()
-	for _, step := range []func() bool{s.isReached, s.isHeld, s.hasNamespace, s.hasQuota, s.hasClasses, s.startsPods, s.hasQueue, s.isPermitted, s.judgeQuota} {
-		if !step() {
+	s.follow([]func(*site) bool{
+		(*site).isReached, (*site).isHeld, (*site).hasNamespace, (*site).hasQuota, (*site).hasClasses, (*site).startsPods, (*site).hasQueue, (*site).isPermitted,
+		(*site).judgeQuota,
+	})
+	return s.Placement
+}
+
+// follow judges by steps, up to the first one that decides, and by what holds after any of them.
+func (s *site) follow(steps []func(*site) bool) {
+	for _, step := range steps {
+		if !step(s) {
 			break
 		}
 	}
@@ -70,7 +80,6 @@ func (s *site) judge() *inspect.Placement {
 	if limit := s.PodsAtOnce; limit != nil {
 		s.Message += "; " + limit.Text("its")
 	}
-	return s.Placement
 }
 
 // decide ends the judgment. It returns false, so that steps can return its
@@ -218,8 +227,20 @@ func (s *site) isHeld() bool {
 
 // hasNamespace ends the judgment if the namespace of the request was read and takes no new objects.
 func (s *site) hasNamespace() bool {
+	if s.role.namespace != nil {
+		return true
+	}
 	known, isRead := s.capacity.Namespaces[s.request.Namespace]
-	return s.takesObjects(known, isRead)
+	takesObjects := s.takesObjects(known, isRead)
+	if isRead && known == nil && !s.role.isEntry && s.request.Queue != "" {
+		s.openNamespace()
+	}
+	return takesObjects
+}
+
+// namespaceOf returns the namespace of the request, nil if it does not exist or was not read.
+func (s *site) namespaceOf() *inspect.Namespace {
+	return cmp.Or(s.role.namespace, s.capacity.Namespaces[s.request.Namespace])
 }
 
 // takesObjects ends the judgment if a namespace was read and takes no new objects: nil if it does not
@@ -360,7 +381,7 @@ func (s *site) isPermitted() bool {
 	if selector.Empty() {
 		return true
 	}
-	namespace := s.capacity.Namespaces[s.request.Namespace]
+	namespace := s.namespaceOf()
 	if namespace == nil {
 		return s.decideByMessage("ClusterQueue %s selects namespaces by labels; cannot read those of %s", q.Name, s.request.Namespace)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
@@ -19,23 +20,25 @@ func (s *site) lacksLocalQueue() bool {
 	if queue != nil {
 		missing.opened = through(localQueueFor(r, queue))
 	}
-	s.close(&missing, queue, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
-	if s.Reason == inspect.QueueMissing && s.startsIn(queue) {
-		for i := range s.Changes {
-			s.Changes[i].Starts = true
-		}
-	}
-	return false
+	return s.close(&missing, queue, "LocalQueue %s/%s does not exist", r.Namespace, r.Queue)
 }
 
-// startsIn reports whether the request would start at once if its LocalQueue pointed to a ClusterQueue.
-func (s *site) startsIn(q *kueue.ClusterQueue) bool {
-	if q == nil {
-		return false
+// openNamespace adds to the change that creates the namespace of the request on a worker the step that creates the LocalQueue
+// there, and whether the request starts after both.
+func (s *site) openNamespace() {
+	if s.capacity.Gaps[inspect.PartClusterQueues] != nil {
+		return
+	}
+	queue := kueue.QueueFor(s.capacity.ClusterQueues, s.role.clusterQueue)
+	creates, last := s.creates(queue), &s.Changes[len(s.Changes)-1]
+	last.Then = stepsOf(creates[:min(1, len(creates))])
+	if queue == nil {
+		return
 	}
 	with := s.role
-	with.assumed = localQueueFor(s.request, q)
-	return newSite(s.facts, s.request, s.around, with, nil).judge().Verdict == inspect.Fits
+	with.assumed, with.isChanged = localQueueFor(s.request, queue), true
+	with.namespace = &inspect.Namespace{Name: s.request.Namespace, Labels: map[string]string{corev1.LabelMetadataName: s.request.Namespace}}
+	last.Starts = newSite(s.facts, s.request, s.around, with, nil).judge().Verdict == inspect.Fits
 }
 
 // localQueueFor returns the LocalQueue of a request as it would be if it pointed to a ClusterQueue.

@@ -33,6 +33,49 @@ func TestMissingLocalQueue(t *testing.T) {
 	}
 }
 
+// TestStartsAfterOneChange checks which changes of a cluster start a Job: those after which it takes the Job, and has free
+// quota. A queue that a user has stopped is no such change.
+func TestStartsAfterOneChange(t *testing.T) {
+	others := strings.ReplaceAll(simple("4"), "namespaceSelector: {}", "namespaceSelector: {matchLabels: {team: a}}")
+	inUse := "workloads: [" + holding("q", "a", "f", "3", "0") + "]"
+	own := "own: {metadata: {namespace: ml, name: w, uid: w}, spec: {queueName: q}, status: {conditions: [{type: QuotaReserved, status: 'False', reason: Misconfigured, message: x}]}}\n"
+	for name, tt := range map[string]struct {
+		cluster string
+		hasNone bool
+		reason  inspect.PlacementReason
+		starts  bool
+		change  string
+	}{
+		"other namespaces":                {others, false, inspect.NamespaceNotSelected, true, "use another queue or, if namespace ml may use ClusterQueue q, label it on w"},
+		"other namespaces, submitted":     {others + own, false, inspect.NamespaceNotSelected, true, "use another queue or, if namespace ml may use ClusterQueue q, label it on w"},
+		"other namespaces, and in use":    {others + inUse, false, inspect.NamespaceNotSelected, false, "use another queue or, if namespace ml may use ClusterQueue q, label it on w"},
+		"stopped":                         {strings.ReplaceAll(simple("4"), "{namespaceSelector", "{stopPolicy: Hold, namespaceSelector"), false, inspect.QueueStopped, false, "if its maintenance is over, resume ClusterQueue q on w"},
+		"no namespace":                    {simple("4"), true, inspect.NamespaceMissing, true, "create namespace ml on w, and then create LocalQueue ml/q on w"},
+		"no namespace, and in use":        {simple("4") + inUse, true, inspect.NamespaceMissing, false, "create namespace ml on w, and then create LocalQueue ml/q on w"},
+		"no namespace, and others only":   {others, true, inspect.NamespaceMissing, false, "create namespace ml on w, and then create LocalQueue ml/q on w"},
+		"no namespace, and unread queues": {simple("4") + "unread: [ClusterQueues]", true, inspect.NamespaceMissing, false, "create namespace ml on w"},
+	} {
+		w := parse[world](t, tt.cluster)
+		j := parse[batchv1.Job](t, pods("2", "cpu: 1"))
+		j.Namespace = "ml"
+		r := placement.OfJob(&j, "q")
+		f := w.facts()
+		if tt.hasNone {
+			f.Kueue.Capacity.Namespaces["ml"], f.Kueue.Capacity.LocalQueues = nil, nil
+		}
+		p := placement.On(f, &r, w.Own, time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC))
+		assert.Equal(t, p.Reason, tt.reason, name)
+		c := p.Changes[0]
+		text := c.Message
+		for _, step := range c.Then {
+			assert.Assert(t, len(step.Command) > 0, name)
+			text += ", and then " + step.Text
+		}
+		assert.Equal(t, text, tt.change, name)
+		assert.Equal(t, c.Starts, tt.starts, name)
+	}
+}
+
 // TestUnreadLocalQueue checks that the right in the namespace is reported as missing, not that for all
 // namespaces: the queue was also requested by name.
 func TestUnreadLocalQueue(t *testing.T) {

@@ -79,6 +79,8 @@ type role struct {
 	// assumed is the LocalQueue of the request if that does not exist, for the question what it would
 	// change; otherwise nil.
 	assumed *kueue.LocalQueue
+	// namespace is the same for the namespace of the request.
+	namespace *inspect.Namespace
 	// isChanged is whether the request is one with a suggested change, which gets no further suggestions.
 	isChanged bool
 }
