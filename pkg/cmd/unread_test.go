@@ -76,7 +76,7 @@ func traced(t *testing.T, wantCode int, args ...string) inspect.Trace {
 }
 
 // TestTraceOfFileCannotTell checks that trace -f exits with 4 and says what is missing if it cannot tell
-// whether an object would run, and that it recommends no change then.
+// whether an object would run, and that it recommends no change then, only a context for a worker that has none.
 func TestTraceOfFileCannotTell(t *testing.T) {
 	write := func(text string) string {
 		path := filepath.Join(t.TempDir(), "job.yaml")
@@ -127,7 +127,11 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 			trace := traced(t, util.ExitPartial, append([]string{"-f", tt.file}, tt.args...)...)
 			assert.Equal(t, trace.Message, tt.message)
 			assert.DeepEqual(t, trace.Unchecked, tt.unchecked)
-			assert.Equal(t, len(trace.Fixes), 0, trace.Remedy)
+			want := []command.Fix{}
+			if name == "a worker has no context" {
+				want = append(want, command.Fix{Text: "add a context for tokyo to the kubeconfig", Command: []string{}})
+			}
+			assert.DeepEqual(t, trace.Fixes, want)
 		})
 	}
 }

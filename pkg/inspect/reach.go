@@ -365,6 +365,11 @@ func (f *Facts) lacksCluster(name string) bool {
 	return f.Kueue != nil && f.Gaps[PartKueue] == nil && f.Gaps[PartClusters] == nil && f.Kueue.ClusterNamed(name) == nil
 }
 
+// NoContextReachesIt is why a cluster was not read whose address is known.
+const NoContextReachesIt = noContextReaches + "it"
+
+const noContextReaches = "no known context reaches "
+
 // WhyNoContext describes why the context of MultiKueueClusters of a manager is unknown. called is what the
 // sentence calls them.
 func (v *Inventory) WhyNoContext(manager *Facts, called string, clusters ...string) string {
@@ -375,7 +380,7 @@ func (v *Inventory) WhyNoContext(manager *Facts, called string, clusters ...stri
 	if len(clusters) > 0 && !slices.ContainsFunc(clusters, hasAddress) {
 		return fmt.Sprintf("cannot tell which context reaches %s: its kubeconfig on %s is invalid", called, manager.Context)
 	}
-	return "no known context reaches " + called
+	return noContextReaches + called
 }
 
 // HasInvalidKubeconfig reports whether the manager reports a MultiKueueCluster's kubeconfig as invalid, and no

@@ -10,6 +10,7 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 )
 
@@ -264,6 +265,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 		a := q.withSetup(q.later(by[inspect.Waits]), by[inspect.Never])
 		a.State, a.Message, a.Unchecked = "", "Would wait. "+a.Message, unreadOf(candidates)
 		a.addNotRead(candidates)
+		a.Fixes = append(a.Fixes, contextFixes(candidates)...)
 		return a
 	case len(by[inspect.Never]) == len(candidates):
 		a := q.never(candidates)
@@ -281,8 +283,22 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	}
 	return Answer{
 		Reason: inspect.ReasonUnread, Message: "Cannot tell whether it would run. " + reasonsByCluster(candidates, func(*inspect.Placement) bool { return true }),
-		Fixes: q.fixesIfRead(candidates), Unchecked: uncheckedOn(candidates, isUndecided),
+		Fixes: append(q.fixesIfRead(candidates), contextFixes(candidates)...), Unchecked: uncheckedOn(candidates, isUndecided),
 	}
+}
+
+// contextFixes returns how clusters that no known context reaches get one, as a finding says about a submitted Job.
+func contextFixes(candidates []inspect.Placement) []command.Fix {
+	var names []string
+	for i := range candidates {
+		if p := &candidates[i]; p.Cluster != "" && p.Reason == inspect.NoContext && p.Message == inspect.NoContextReachesIt {
+			names = append(names, p.Cluster)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return advice.AddContext(strings.Join(names, ", ")).Fixes()
 }
 
 // limits returns a sentence for each cluster on which not all Pods can run at once.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -31,6 +32,39 @@ func TestOutlookOfTwoManagers(t *testing.T) {
 	trace.Placements = trace.Placements[:2]
 	Unsubmitted(trace, Holders{})
 	assert.Assert(t, trace.Message != "Fits on w1 now.", trace.Message)
+}
+
+// TestOutlookWithoutContexts checks that a Job that is not submitted has the fix for workers that no known context reaches, and
+// no other one if nothing else was read.
+func TestOutlookWithoutContexts(t *testing.T) {
+	place := func(cluster string) inspect.Placement {
+		p := inspect.NewPlacement("")
+		p.Cluster, p.Verdict, p.Reason, p.Message = cluster, inspect.Unknown, inspect.NoContext, inspect.NoContextReachesIt
+		return *p
+	}
+	full := overLimit("worker-1", "paris", "9")
+	full.Verdict, full.Reason, full.Free = inspect.Waits, inspect.QuotaInUse, "4"
+	unknown := place("paris")
+	unknown.Message = "cannot tell which context reaches it: its address on m could not be read"
+	for _, tt := range []struct {
+		all           []inspect.Placement
+		message, last string
+	}{
+		{[]inspect.Placement{place("paris"), place("tokyo")}, "Cannot tell whether it would run. paris, tokyo: no known context reaches them.", "add a context for paris, tokyo to the kubeconfig"},
+		{[]inspect.Placement{place("tokyo")}, "Cannot tell whether it would run. tokyo: no known context reaches it.", "add a context for tokyo to the kubeconfig"},
+		{[]inspect.Placement{full, place("tokyo")}, " Not read: tokyo.", "add a context for tokyo to the kubeconfig"},
+		{[]inspect.Placement{unknown}, "Cannot tell whether it would run. paris: " + unknown.Message + ".", ""},
+	} {
+		trace := inspect.NewTrace()
+		trace.Placements = tt.all
+		Unsubmitted(trace, Holders{})
+		assert.Assert(t, strings.HasSuffix(trace.Message, tt.message), trace.Message)
+		last := ""
+		if n := len(trace.Fixes); n > 0 {
+			last = trace.Fixes[n-1].Text
+		}
+		assert.Equal(t, last, tt.last)
+	}
 }
 
 // TestOutlookOfPodsAtOnce checks that the headline says if not all Pods can run at once.

@@ -42,7 +42,11 @@ func reasonsByCluster(all []inspect.Placement, is func(*inspect.Placement) bool)
 		places[why] = append(places[why], placeName(&all[i]))
 	}
 	for _, why := range reasons {
-		parts = append(parts, strings.Join(places[why], ", ")+": "+why)
+		text := why
+		if why == inspect.NoContextReachesIt && len(places[why]) > 1 {
+			text = strings.TrimSuffix(why, "it") + "them"
+		}
+		parts = append(parts, strings.Join(places[why], ", ")+": "+text)
 	}
 	after := func(kept int) string {
 		var names []string

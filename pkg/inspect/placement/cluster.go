@@ -115,7 +115,7 @@ func (s *site) isReached() bool {
 	switch {
 	case s.facts == nil:
 		s.condition(name, inspect.NotKnown, "?")
-		return s.decide(inspect.Unknown, inspect.NoContext, "no known context reaches it")
+		return s.decide(inspect.Unknown, inspect.NoContext, inspect.NoContextReachesIt)
 	case s.facts.Err != nil:
 		s.condition(name, inspect.No, "no")
 		return s.decide(inspect.Unknown, inspect.Unreadable, "%s", s.because(s.facts.Err))

@@ -29,6 +29,11 @@ func GetReadRights(kinds string, contexts []string) command.Prose {
 	return command.Say("get the right to read %s on %s. %s", kinds, inspect.And(contexts), kubecontext.RightsHint)
 }
 
+// AddContext returns how clusters that no known context reaches get one.
+func AddContext(clusters string) command.Prose {
+	return command.Say("add a context for %s to the kubeconfig", clusters)
+}
+
 // ShowReadError returns how to see why a resource of a context cannot be read.
 func ShowReadError(context, resource string) command.Prose {
 	return command.Say("see why: %s", command.Kubectl(context, "", "get", resource))

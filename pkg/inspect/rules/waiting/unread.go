@@ -223,7 +223,7 @@ func showAddresses(v *view.View, manager *inspect.Facts, names string) command.P
 		return command.Say("ask an administrator of %s which context reaches %s and why the Job waits, or for the rights to read MultiKueueClusters and their Secrets",
 			manager.Context, names)
 	}
-	return command.Say("add a context for %s to the kubeconfig", names)
+	return advice.AddContext(names)
 }
 
 // isHeldBy reports whether a worker says why it does not admit a submission.
