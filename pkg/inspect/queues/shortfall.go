@@ -19,6 +19,8 @@ type Shortfall struct {
 	// largest of the workers' queues has, since a Job runs on one worker. Total
 	// is what the workers' queues have together.
 	Nominal, Most, Total capacity.Amount
+	// Flavors are the parts of Nominal: "FLAVOR: QUOTA", in the order of the spec.
+	Flavors []string
 	// Clusters are the workers. Behind names their queues: "ClusterQueue NAME on CONTEXT".
 	Clusters, Behind []string
 	// IsUncovered is whether no worker's queue has any quota of the resource.
@@ -109,7 +111,7 @@ func short(n *capacity.Node, there []*capacity.Node, all *Shortfall) []Shortfall
 	var found []Shortfall
 	for _, resource := range resourcesOf(n) {
 		one := *all
-		one.Resource, one.Nominal = resource, nominalOf(n, resource)
+		one.Resource, one.Nominal, one.Flavors = resource, nominalOf(n, resource), flavorsOf(n, resource)
 		for _, q := range there {
 			one.Most, one.Total = max(one.Most, nominalOf(q, resource)), one.Total.Plus(nominalOf(q, resource))
 			one.IsUncovered = one.IsUncovered && !slices.Contains(resourcesOf(q), resource)
@@ -142,4 +144,16 @@ func nominalOf(n *capacity.Node, resource string) capacity.Amount {
 		}
 	}
 	return total
+}
+
+// flavorsOf returns what a queue has of a resource in each flavor.
+func flavorsOf(n *capacity.Node, resource string) []string {
+	var parts []string
+	for _, fr := range n.Resources() {
+		if fr.Resource == resource {
+			q, _ := n.Quota(fr)
+			parts = append(parts, fr.Flavor+": "+q.Nominal.Text(resource))
+		}
+	}
+	return parts
 }

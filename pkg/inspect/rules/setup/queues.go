@@ -214,7 +214,7 @@ func reportExcess(v *view.View, manager *inspect.Facts, s *queues.Shortfall) {
 			fmt.Sprintf("%s: %s has a nominal quota of %s", manager.Context, object.String(), has),
 			fmt.Sprintf("behind it are %s", strings.Join(s.Behind, ", ")),
 		},
-		Remedy: command.Say("lower nominalQuota of %s to %s, or raise it on workers: %s", s.Resource, total, advice.KubectlObject(object, "edit")),
+		Remedy: command.Say("lower nominalQuota of %s to %s, or raise it on workers: %s", s.Resource, goalOf(s), advice.KubectlObject(object, "edit")),
 	}
 	if s.IsUncovered {
 		sighting.Severity = inspect.Warning
@@ -222,6 +222,16 @@ func reportExcess(v *view.View, manager *inspect.Facts, s *queues.Shortfall) {
 		sighting.Remedy = command.Say("add %s to %s, or remove it from the manager's ClusterQueue: %s", s.Resource, strings.Join(s.Behind, " or "), advice.KubectlObject(object, "edit"))
 	}
 	v.Report(sighting)
+}
+
+// goalOf returns the quota that a ClusterQueue should have at most. Each flavor has a nominalQuota of its own, so it
+// names them if there are several.
+func goalOf(s *queues.Shortfall) string {
+	total := s.Total.Text(s.Resource)
+	if len(s.Flavors) < 2 {
+		return total
+	}
+	return fmt.Sprintf("%s in all flavors together (now %s)", total, strings.Join(s.Flavors, ", "))
 }
 
 func nothingDispatched() view.Rule {
