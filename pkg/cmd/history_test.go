@@ -55,6 +55,19 @@ func TestHistory(t *testing.T) {
 	}
 }
 
+// TestHistoryUnknown: a group whose Jobs have no Workload claims neither evictions nor that there were none.
+func TestHistoryUnknown(t *testing.T) {
+	for args, want := range map[string]string{
+		"":        "flows.example.com/runner 1 - 19s 19s 2s ? ? ? ?",
+		"-o csv":  "flows.example.com/runner,1,0,0,1,19,19,1,2,,,,0",
+		"-o json": `"evictions": null, "lostSeconds": null, "measured": 0, "resourceHours": {}, "clusters": null`,
+	} {
+		out, errOut, code := run(t, append([]string{"history", "-A", "--by", "owner", "--from", "../../examples/fleet"}, strings.Fields(args)...)...)
+		assert.Equal(t, code, util.ExitOK, errOut)
+		assert.Assert(t, strings.Contains(strings.Join(strings.Fields(out), " "), want), out)
+	}
+}
+
 // TestHistoryDocument: the document follows its schema, and --since and a selector leave out the
 // right Jobs.
 func TestHistoryDocument(t *testing.T) {

@@ -134,15 +134,16 @@ type HistorySum struct {
 	Runs int `json:"runs"`
 	// RunMedianSeconds is the median of the known run times, in whole seconds; null if there are none.
 	RunMedianSeconds *int64 `json:"runMedianSeconds"`
-	// Evictions is how many evictions are known.
-	Evictions int64 `json:"evictions"`
-	// LostSeconds is the time that all Jobs together lost to evictions.
-	LostSeconds int64 `json:"lostSeconds"`
+	// Evictions is how many evictions are known; null if they are unknown for all Jobs.
+	Evictions *int64 `json:"evictions"`
+	// LostSeconds is the time that Jobs are known to have lost to evictions; null if it is unknown for
+	// all Jobs.
+	LostSeconds *int64 `json:"lostSeconds"`
 	// Measured is how many Jobs ResourceHours include.
 	Measured int `json:"measured"`
 	// ResourceHours are the sums of the Jobs' resource hours, memory in GiB hours.
 	ResourceHours map[string]float64 `json:"resourceHours"`
-	// Clusters are the clusters that ran the Jobs, sorted.
+	// Clusters are the known clusters that ran the Jobs, sorted; null if they are unknown for all Jobs.
 	Clusters []string `json:"clusters"`
 }
 
@@ -169,7 +170,7 @@ type ContextRetention struct {
 func NewHistoryList() *HistoryList {
 	return &HistoryList{
 		TypeMeta: metav1.TypeMeta{APIVersion: APIVersion, Kind: "HistoryList"},
-		Items:    []PastJob{}, Groups: []HistorySum{}, Total: HistorySum{ResourceHours: map[string]float64{}, Clusters: []string{}},
+		Items:    []PastJob{}, Groups: []HistorySum{}, Total: HistorySum{ResourceHours: map[string]float64{}, Clusters: []string{}, Evictions: new(int64), LostSeconds: new(int64)},
 		Omitted: []Omission{}, Retention: []ContextRetention{}, Unchecked: []Unchecked{}, Errors: []ContextError{},
 	}
 }
@@ -205,6 +206,7 @@ func (j PastJob) deepCopy() PastJob {
 
 func (s HistorySum) deepCopy() HistorySum {
 	s.WaitMedianSeconds, s.WaitP90Seconds, s.RunMedianSeconds = clone(s.WaitMedianSeconds), clone(s.WaitP90Seconds), clone(s.RunMedianSeconds)
+	s.Evictions, s.LostSeconds = clone(s.Evictions), clone(s.LostSeconds)
 	s.ResourceHours, s.Clusters = maps.Clone(s.ResourceHours), slices.Clone(s.Clusters)
 	return s
 }

@@ -112,8 +112,12 @@ func HistorySummary(list *inspect.HistoryList, o TableOptions) []string {
 	if t.Deleted > 0 {
 		parts = append(parts, fmt.Sprintf("%d deleted", t.Deleted))
 	}
-	if t.Evictions > 0 {
-		parts = append(parts, fmt.Sprintf("%s lost %s", inspect.Count(int(t.Evictions), "eviction"), humanSeconds(t.LostSeconds)))
+	if hasEvictions(&t) {
+		evictions := inspect.Count(int(*t.Evictions), "eviction")
+		if t.LostSeconds != nil {
+			evictions += " lost " + humanSeconds(*t.LostSeconds)
+		}
+		parts = append(parts, evictions)
 	}
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
@@ -147,7 +151,7 @@ func historyNotes(list *inspect.HistoryList, o TableOptions) []string {
 	for _, omitted := range list.Omitted {
 		notes = append(notes, Safe(inspect.Count(omitted.Count, "Job")+" "+omitted.Reason))
 	}
-	if list.Total.Evictions > 0 {
+	if hasEvictions(&list.Total) {
 		notes = append(notes, "a wait ends at the last admission and excludes LOST")
 	}
 	if o.Wide && slices.ContainsFunc(list.Items, func(j inspect.PastJob) bool { return len(j.Flavors) > 0 }) {
@@ -167,6 +171,9 @@ func historyNotes(list *inspect.HistoryList, o TableOptions) []string {
 	}
 	return notes
 }
+
+// hasEvictions reports whether Jobs are known to have been evicted.
+func hasEvictions(s *inspect.HistorySum) bool { return s.Evictions != nil && *s.Evictions > 0 }
 
 // pastColumns returns the columns of Jobs.
 func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.PastJob] {
@@ -197,12 +204,7 @@ func pastColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.Pa
 		{title: "WAITED", alwaysShown: true, cell: func(j *inspect.PastJob) string { return seconds(j.WaitSeconds) }},
 		{title: "RAN", alwaysShown: true, cell: func(j *inspect.PastJob) string { return seconds(j.RunSeconds) }},
 		{title: "EVICTED", dropRank: 2, cell: func(j *inspect.PastJob) string { return evictions(j, o.Wide) }},
-		{title: "LOST", dropRank: 1, cell: func(j *inspect.PastJob) string {
-			if j.LostSeconds != nil && *j.LostSeconds == 0 {
-				return none
-			}
-			return seconds(j.LostSeconds)
-		}},
+		{title: "LOST", dropRank: 1, cell: func(j *inspect.PastJob) string { return lost(j.LostSeconds) }},
 		{title: "RESULT", alwaysShown: true, cell: func(j *inspect.PastJob) string {
 			if j.Result == inspect.ResultFailed {
 				return p.bad(string(j.Result))
@@ -241,14 +243,17 @@ func groupColumns(list *inspect.HistoryList, o TableOptions) []column[*inspect.H
 		{title: "WAIT", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return seconds(s.WaitMedianSeconds) }},
 		{title: "WAIT-P90", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return seconds(s.WaitP90Seconds) }},
 		{title: "RUN", alwaysShown: true, cell: func(s *inspect.HistorySum) string { return seconds(s.RunMedianSeconds) }},
-		{title: "EVICTED", dropRank: 2, cell: func(s *inspect.HistorySum) string { return count(s.Evictions) }},
-		{title: "LOST", dropRank: 1, cell: func(s *inspect.HistorySum) string {
-			if s.LostSeconds == 0 {
-				return none
+		{title: "EVICTED", dropRank: 2, cell: func(s *inspect.HistorySum) string {
+			if s.Evictions == nil {
+				return unknown
 			}
-			return humanSeconds(s.LostSeconds)
+			return count(*s.Evictions)
 		}},
+		{title: "LOST", dropRank: 1, cell: func(s *inspect.HistorySum) string { return lost(s.LostSeconds) }},
 		{title: "CLUSTERS", shrinks: true, absent: list.By == "cluster", cell: func(s *inspect.HistorySum) string {
+			if s.Clusters == nil {
+				return unknown
+			}
 			return absentIfEmpty(Safe(strings.Join(s.Clusters, ",")))
 		}},
 		{title: "HOURS", alwaysShown: true, shrinks: true, cell: func(s *inspect.HistorySum) string {
@@ -270,6 +275,14 @@ func seconds(n *int64) string {
 		return unknown
 	}
 	return humanSeconds(*n)
+}
+
+// lost returns the time lost to evictions.
+func lost(n *int64) string {
+	if n != nil && *n == 0 {
+		return none
+	}
+	return seconds(n)
 }
 
 // evictions returns the number of evictions of a Job; in a wide table with their reasons.

@@ -25,7 +25,7 @@ func NewHistorySorters(expression string, hasGroups bool) (jobs *SorterOf[inspec
 	n, count, t := int64(1), int32(1), metav1.NewTime(time.Unix(1, 0))
 	hours := map[string]float64{"cpu": 1, "memory": 1, "nvidia.com/gpu": 1}
 	if hasGroups {
-		full := &inspect.HistorySum{WaitMedianSeconds: &n, WaitP90Seconds: &n, RunMedianSeconds: &n, ResourceHours: hours}
+		full := &inspect.HistorySum{WaitMedianSeconds: &n, WaitP90Seconds: &n, RunMedianSeconds: &n, Evictions: &n, LostSeconds: &n, ResourceHours: hours}
 		groups, err = newSorter(expression, full, "groups have no such number or text. Use .jobs, .failed, .waitMedianSeconds, .waitP90Seconds or .lostSeconds")
 		return &SorterOf[inspect.PastJob]{}, groups, err
 	}
@@ -120,7 +120,7 @@ func groupsCSV(list *inspect.HistoryList) (titles []string, rows [][]string) {
 		s := &list.Groups[i]
 		row := []string{
 			s.Group, strconv.Itoa(s.Jobs), strconv.Itoa(s.Failed), strconv.Itoa(s.Deleted), strconv.Itoa(s.Waits), numberCSV(s.WaitMedianSeconds), numberCSV(s.WaitP90Seconds),
-			strconv.Itoa(s.Runs), numberCSV(s.RunMedianSeconds), strconv.FormatInt(s.Evictions, 10), strconv.FormatInt(s.LostSeconds, 10),
+			strconv.Itoa(s.Runs), numberCSV(s.RunMedianSeconds), numberCSV(s.Evictions), numberCSV(s.LostSeconds),
 			strings.Join(s.Clusters, " "), strconv.Itoa(s.Measured),
 		}
 		for _, name := range resources {

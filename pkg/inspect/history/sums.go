@@ -139,11 +139,10 @@ func each(jobs []inspect.PastJob) iter.Seq[*inspect.PastJob] {
 	}
 }
 
-// sum returns the sums of the Jobs of a group.
+// sum returns the sums of the Jobs of a group. What is unknown for all Jobs remains nil.
 func sum(group string, jobs iter.Seq[*inspect.PastJob]) inspect.HistorySum {
-	s := inspect.HistorySum{Group: group, ResourceHours: map[string]float64{}, Clusters: []string{}}
+	s := inspect.HistorySum{Group: group, ResourceHours: map[string]float64{}}
 	var waits, runs []int64
-	clusters := map[string]bool{}
 	for j := range jobs {
 		s.Jobs++
 		switch j.Result {
@@ -154,26 +153,48 @@ func sum(group string, jobs iter.Seq[*inspect.PastJob]) inspect.HistorySum {
 		default:
 		}
 		waits, runs = known(waits, j.WaitSeconds), known(runs, j.RunSeconds)
-		if j.Evictions != nil {
-			s.Evictions += int64(*j.Evictions)
-		}
-		if j.LostSeconds != nil {
-			s.LostSeconds += *j.LostSeconds
-		}
+		s.Evictions, s.LostSeconds = add(s.Evictions, j.Evictions), add(s.LostSeconds, j.LostSeconds)
 		if j.ResourceHours != nil {
 			s.Measured++
 		}
 		for name, n := range j.ResourceHours {
 			s.ResourceHours[name] += n
 		}
-		if j.Cluster != nil && *j.Cluster != "" {
-			clusters[*j.Cluster] = true
-		}
+		s.Clusters = addCluster(s.Clusters, j.Cluster)
+	}
+	if s.Jobs == 0 {
+		s.Evictions, s.LostSeconds, s.Clusters = new(int64), new(int64), []string{}
 	}
 	s.Waits, s.WaitMedianSeconds, s.WaitP90Seconds = len(waits), Median(waits), Percentile90(waits)
 	s.Runs, s.RunMedianSeconds = len(runs), Median(runs)
-	s.Clusters = append(s.Clusters, slices.Sorted(maps.Keys(clusters))...)
 	return s
+}
+
+// add adds a number to a sum. An unknown number changes nothing.
+func add[N int32 | int64](total *int64, n *N) *int64 {
+	if n == nil {
+		return total
+	}
+	if total == nil {
+		total = new(int64)
+	}
+	*total += int64(*n)
+	return total
+}
+
+// addCluster adds the cluster that ran a Job to sorted ones. An unknown cluster changes nothing, and "" is none.
+func addCluster(clusters []string, cluster *string) []string {
+	if cluster == nil {
+		return clusters
+	}
+	i, isKnown := slices.BinarySearch(clusters, *cluster)
+	switch {
+	case *cluster == "" && clusters == nil:
+		return []string{}
+	case *cluster == "" || isKnown:
+		return clusters
+	}
+	return slices.Insert(clusters, i, *cluster)
 }
 
 func known(values []int64, value *int64) []int64 {

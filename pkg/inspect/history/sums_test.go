@@ -62,6 +62,31 @@ func TestGroups(t *testing.T) {
 	assert.Assert(t, s.ResourceHours["nvidia.com/gpu"]-float64(gpuMinutes)/60 < 1e-9)
 }
 
+// TestUnknownSums checks that a sum is unknown if no Job has a known value, and that it is not unknown otherwise.
+func TestUnknownSums(t *testing.T) {
+	var jobs []*inspect.Job
+	for _, name := range []string{"unknown", "kept", "forgotten", "nowhere"} {
+		jobs = append(jobs, job(name, delegation.MultiKueue, delegation.Failed, func(j *inspect.Job) { j.Namespace = name }))
+	}
+	list := listOf(history.Options{By: by(t, "namespace")}, jobs, past("kept", nil), past("forgotten", func(w *kueue.Past) {
+		w.Lost, w.Evictions = nil, map[string]int32{"Deactivated": 1}
+	}), past("nowhere", func(w *kueue.Past) { w.Cluster, w.Reason = "", "Failed" }))
+	text := func(n *int64) string {
+		if n == nil {
+			return "?"
+		}
+		return fmt.Sprint(*n)
+	}
+	got := map[string]string{}
+	for _, s := range append(list.Groups, list.Total, listOf(history.Options{}, nil).Total) {
+		got[fmt.Sprint(s.Group, s.Jobs)] = fmt.Sprintf("%s %s %#v", text(s.Evictions), text(s.LostSeconds), s.Clusters)
+	}
+	assert.DeepEqual(t, got, map[string]string{
+		"unknown1": "? ? []string(nil)", "kept1": `0 0 []string{"paris"}`, "forgotten1": `1 ? []string{"paris"}`,
+		"nowhere1": "0 0 []string{}", "4": `1 0 []string{"paris"}`, "0": "0 0 []string{}",
+	})
+}
+
 // TestSameNames checks that workers with one name on two management clusters
 // are two groups.
 func TestSameNames(t *testing.T) {
