@@ -245,6 +245,23 @@ func TestTraceOfFileWithUnneededContext(t *testing.T) {
 	assert.Assert(t, strings.Contains(errOut, `note: context "laptop": `), errOut)
 }
 
+// TestTraceOfFileWithNamespace: a namespace of the same file counts where the Job is submitted, and not on workers.
+func TestTraceOfFileWithNamespace(t *testing.T) {
+	out, errOut, code := run(t, "trace", "-f", "../../examples/cronjob.yaml", "--from", exampleFleet)
+	assert.Equal(t, code, util.ExitPartial, out+errOut)
+	assert.Assert(t, !strings.Contains(errOut, "note: skipped") && !strings.Contains(out, "Fix:"), out+errOut)
+	const want = "\nCannot tell whether it would run. management, worker-1, worker-2: namespace jobs-managedby does not exist yet; the input creates it.\n"
+	assert.Assert(t, strings.Contains(out, want), out)
+
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	manifest := "{apiVersion: v1, kind: Namespace, metadata: {name: x}}\n---\n" +
+		"{apiVersion: batch/v1, kind: Job, metadata: {name: x, namespace: x}, spec: {managedBy: kueue.x-k8s.io/multikueue, template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}}"
+	assert.NilError(t, os.WriteFile(path, []byte(manifest), 0o600))
+	out, errOut, code = run(t, "trace", "-f", path, "--from", exampleFleet, "-o", "jsonpath={range .placements[*]}{.context} {.verdict} {.reason},{end}")
+	assert.Equal(t, out, "management unknown NamespaceMissing,", errOut)
+	assert.Equal(t, code, util.ExitPartial, errOut)
+}
+
 // TestTraceOfFileInSnapshot: without an API server that tries to create a Job, trace -f names fields that do
 // not exist, and a missing restartPolicy, and says what it did not check.
 func TestTraceOfFileInSnapshot(t *testing.T) {

@@ -66,6 +66,7 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	o.noteSnapshot()
 	list, tracer := inspect.NewTraceList(), tracing.Tracer{Addresses: addresses, Reach: o.CommandReach(o.flags), Now: o.Clock.Now}
 	for i, m := range manifests {
+		o.given.addNamespace(inventory, &requests[i])
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		o.warnOfFields(inventory, &m, &requests[i])
 		o.checkClasses(ctx, f, inventory, &m, &requests[i])

@@ -15,15 +15,15 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
 )
 
-// given are the objects of the files that Jobs may name: classes and Workloads. They count as existing on the clusters
-// that the Jobs would be submitted to.
+// given are the objects of the files that Jobs may name: namespaces, classes and Workloads. They count as existing on the
+// clusters that the Jobs would be submitted to. What a namespace will have is unknown.
 type given []*unstructured.Unstructured
 
 // isNameable reports whether Jobs may name objects of its kind.
 func isNameable(object *unstructured.Unstructured) bool {
 	gvk := object.GroupVersionKind()
 	return slices.Contains([]string{
-		"PriorityClass." + schedulingv1.GroupName, "RuntimeClass." + nodev1.GroupName, "WorkloadPriorityClass." + kueue.Group, "Workload." + kueue.Group,
+		"Namespace.", "PriorityClass." + schedulingv1.GroupName, "RuntimeClass." + nodev1.GroupName, "WorkloadPriorityClass." + kueue.Group, "Workload." + kueue.Group,
 	}, gvk.Kind+"."+gvk.Group)
 }
 
@@ -42,6 +42,16 @@ func (o *traceOptions) hasWorkload(namespace, name string) bool {
 		in, err := manifest.NamespaceOf(w, *o.flags.Kube.Namespace, o.wanted.Namespace)
 		return err == nil && w.GetKind() == "Workload" && w.GetName() == name && in == namespace
 	})
+}
+
+// addNamespace notes that the files create the namespace of a Job on the clusters that it would be submitted to.
+func (g given) addNamespace(v *inspect.Inventory, r *placement.Request) {
+	if g.find("Namespace", r.Namespace) == nil {
+		return
+	}
+	for _, at := range placement.Entries(v, r) {
+		r.Check(at.Context).CreatesNamespace = true
+	}
 }
 
 // complete makes classes that the files have exist, unless the cluster has them.

@@ -71,7 +71,7 @@ func (s *site) awaitWorkload() {
 // that they need, unless the request never gets there.
 func (s *site) needDependencies() {
 	r, lacking := s.request, s.request.on(s.Context).Lacking
-	if s.role.isGiven || len(lacking) == 0 || s.Verdict == inspect.Never {
+	if s.role.isGiven || len(lacking) == 0 || s.Verdict == inspect.Never || s.Reason == inspect.NamespaceMissing {
 		return
 	}
 	s.decide(inspect.Never, inspect.DependencyMissing, "lacks what the Pods need in namespace %s: %s", r.Namespace, strings.Join(lacking, ", "))

@@ -250,6 +250,10 @@ func (s *site) takesObjects(namespace *inspect.Namespace, isRead bool) bool {
 	switch {
 	case !isRead:
 		s.condition(name, inspect.NotKnown, "?")
+	case namespace == nil && s.request.on(s.Context).CreatesNamespace:
+		// What else it will have, such as a LocalQueue and ServiceAccounts, is unknown.
+		s.condition(name, inspect.NotKnown, "?")
+		return s.decide(inspect.Unknown, inspect.NamespaceMissing, "namespace %s does not exist yet; the input creates it", s.request.Namespace)
 	case namespace == nil:
 		s.condition(name, inspect.No, "absent")
 		s.change(createNamespace(s.Context, s.request.Namespace))

@@ -73,6 +73,8 @@ type Checked struct {
 	Quotas []corev1.ResourceQuota
 	// Class has the effects of the classes that it names, nil if they were not read.
 	Class *Class
+	// CreatesNamespace is whether the files of the request create its namespace, too, where it is submitted.
+	CreatesNamespace bool
 	// MissingWorkload is the Workload that it names and the cluster lacks, "" if none. UnreadWorkload says why it
 	// is unknown whether that exists, "" if it is known.
 	MissingWorkload, UnreadWorkload string

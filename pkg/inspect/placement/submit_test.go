@@ -1,6 +1,7 @@
 package placement_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -169,6 +170,28 @@ func TestEntriesBesideBrokenManager(t *testing.T) {
 		assert.Equal(t, strings.Join(contexts, " "), want)
 		assert.Equal(t, placement.Overall(placement.Submit(v, &r)) == inspect.Fits, len(contexts) > 1)
 	}
+}
+
+// TestCreatedNamespace checks that a namespace that the files create makes the verdict unknown only where they do. What
+// the Pods lack there may come with it.
+func TestCreatedNamespace(t *testing.T) {
+	var clusters []*inspect.Facts
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	r := placement.OfJob(&j, "q")
+	for _, context := range []string{"here", "there"} {
+		w := parse[world](t, simple("4"))
+		f := w.facts()
+		f.Context, f.Kueue.Capacity.Namespaces["ml"] = context, nil
+		clusters = append(clusters, f)
+		r.Check(context).Lacking = []string{"ServiceAccount robot"}
+	}
+	r.Check("here").CreatesNamespace = true
+	var got []string
+	for _, p := range placement.Submit(inspect.NewInventory(time.Now(), clusters, nil), &r) {
+		got = append(got, fmt.Sprint(p.Context, " ", p.Verdict, " ", p.Reason, " ", len(p.Changes)))
+	}
+	assert.DeepEqual(t, got, []string{"here unknown NamespaceMissing 0", "there never NamespaceMissing 1"})
 }
 
 // TestManualSelector checks that no worker fits a Job that selects its Pods itself: MultiKueue's mirror of it is invalid.
