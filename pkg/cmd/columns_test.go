@@ -9,6 +9,23 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/cmd/util"
 )
 
+// TestContextColumn: without titles, a snapshot has a column for the context, unless --context selects it as it does for
+// clusters.
+func TestContextColumn(t *testing.T) {
+	for args, want := range map[string]string{
+		"ls -n ml":                        "management eval kueue",
+		"ls -n ml --contexts management":  "management eval kueue",
+		"ls -n ml --context management":   "eval kueue",
+		"queues --context management":     "cluster-queue - a100",
+		"queues --contexts management":    "management cluster-queue - a100",
+		"kinds --context management":      "Job batch/v1",
+		"history -A --context management": "etl Job export",
+	} {
+		out, errOut, _ := run(t, append(strings.Fields(args), "--no-headers", "--from", exampleFleet)...)
+		assert.Assert(t, strings.HasPrefix(strings.Join(strings.Fields(out), " "), want), "%s: %s%s", args, out, errOut)
+	}
+}
+
 // TestUnknownColumns: a column of a field that the rows do not have is a usage error of every command, before anything
 // is read.
 func TestUnknownColumns(t *testing.T) {

@@ -103,9 +103,11 @@ func (f *GlobalFlags) namesContexts() bool {
 }
 
 // ShowsContexts reports whether a table shows the context of each row: if it is about several contexts, and without
-// titles also if the user chose contexts by patterns, which may match more of them another time.
+// titles also if the user chose contexts by patterns, which may match more of them another time. A snapshot without
+// --context counts as such a choice: another one may have more contexts.
 func (f *GlobalFlags) ShowsContexts(env Environment, contexts []fleet.Context, noHeaders bool) bool {
-	isByPattern := f.From != "" || f.AllContexts || len(f.Contexts) > 0 || len(f.environmentContexts(env)) > 0
+	isWholeSnapshot := f.From != "" && *f.Kube.Context == ""
+	isByPattern := isWholeSnapshot || f.AllContexts || len(f.Contexts) > 0 || len(f.environmentContexts(env)) > 0
 	return len(contexts) > 1 || noHeaders && isByPattern
 }
 
