@@ -72,11 +72,18 @@ func TestCheckExitCodes(t *testing.T) {
 		code int
 		err  string
 	}{
-		"found":                {[]string{"--from", problemFleet, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
-		"nothing to fail on":   {[]string{"--from", problemFleet, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
-		"suppressed":           {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings"},
-		"suppressed by name":   {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings"},
-		"another suppressed":   {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in"},
+		"found":              {[]string{"--from", problemFleet, "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
+		"nothing to fail on": {[]string{"--from", problemFleet, "--grace", "0s", "--fail-on", "none"}, util.ExitOK, ""},
+		"suppressed":         {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings in 1 delegated Job on 3 clusters; 1 error suppressed (--suppress)\n"},
+		"suppressed by name": {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings in 1 delegated Job on 3 clusters; 1 error suppressed (--suppress)\n"},
+		"suppressed after advice": {
+			[]string{"-A", "--from", filepath.Join(recordings, "cohort-borrowing"), "--grace", "0s", "--suppress", "JM029"}, util.ExitOK,
+			"No findings in 4 delegated Jobs on 3 clusters; 1 error, 1 info suppressed (--suppress)\n",
+		},
+		"suppressed document": {
+			[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013", "-o", "jsonpath={.summary.errors} {.summary.suppressed} {.items}"}, util.ExitOK, "0 1 []",
+		},
+		"another suppressed":   {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=other/train"}, util.ExitFindings, "1 error in 1 delegated Job on 3 clusters\n"},
 		"healthy":              {[]string{"--from", well}, util.ExitOK, "No findings"},
 		"unread part":          {[]string{"--from", filepath.Join(recordings, "worker-lost")}, util.ExitPartial, "No findings in what was checked: 1 delegated Job"},
 		"finding, unread part": {[]string{"--from", filepath.Join(recordings, "worker-lost"), "--grace", "0s"}, util.ExitFindings, "1 error in 1 delegated Job on 2 clusters"},

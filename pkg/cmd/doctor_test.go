@@ -113,7 +113,7 @@ func TestDoctorDocuments(t *testing.T) {
 		assert.Assert(t, len(f.Fixes) > 0 && len(f.Evidence) > 0, f.Code)
 	}
 	assert.DeepEqual(t, slices.Compact(codes), []string{"JM402", "JM409", "JM415", "JM405", "JM407"})
-	assert.Equal(t, fmt.Sprint(report.Summary), "{3 2 0 1 2}")
+	assert.Equal(t, fmt.Sprint(report.Summary), "{3 2 0 0 1 2}")
 	assert.Equal(t, report.Clusters[0].Role, inspect.RoleManager)
 	assert.Assert(t, len(report.Unchecked) > 0)
 
@@ -266,6 +266,10 @@ func TestDoctorRows(t *testing.T) {
 	assert.Assert(t, !strings.Contains(names, "CODE") && strings.Count(names, "\n") == 5, names)
 	fewer, _, _ := run(t, "doctor", "--from", dir, "--no-headers", "--suppress", "JM402=/worker2,JM409=/worker2,JM415=/worker2,JM405=/worker2,JM407=/worker2")
 	assert.Assert(t, strings.Count(fewer, "\n") < 5 && !strings.Contains(fewer, "MultiKueueCluster/worker2"), fewer)
+	out, _, _ = run(t, "doctor", "--from", dir, "--suppress", "JM402=/worker2", "-o", "jsonpath={.summary.suppressed}")
+	assert.Equal(t, out, "1")
+	out, _, _ = run(t, "doctor", "--from", dir, "--suppress", "JM402=/worker2")
+	assert.Assert(t, strings.Contains(out, "; 1 error suppressed (--suppress)."), out)
 	_, errOut, code = run(t, "doctor", "--from", dir, "--suppress", "JM402=worker2")
 	assert.Equal(t, code, util.ExitUsage)
 	assert.Assert(t, strings.HasPrefix(errOut, `error: --suppress "JM402=worker2" is not of the form CODE=NAMESPACE/NAME, or CODE=/NAME for an object without a namespace`), errOut)

@@ -37,6 +37,8 @@ type DoctorReport struct {
 	Clusters []DoctorCluster `json:"clusters"`
 	// Items are the findings, the most severe first.
 	Items []Finding `json:"items"`
+	// Suppressed are the findings that the user suppressed.
+	Suppressed []Finding `json:"-"`
 	// Summary counts what was checked and found.
 	Summary DoctorSummary `json:"summary"`
 	// Unchecked is what the report depends on and could not be read.
@@ -84,6 +86,9 @@ type DoctorSummary struct {
 	Warnings int `json:"warnings"`
 	// Infos is how many findings are of severity info.
 	Infos int `json:"infos"`
+	// Suppressed is how many findings --suppress leaves out. The other numbers of findings do not
+	// include them.
+	Suppressed int `json:"suppressed"`
 	// Managers is how many management clusters were checked.
 	Managers int `json:"managers"`
 	// Workers is how many workers were checked, including those that are also managers.
@@ -100,7 +105,7 @@ func NewDoctorReport() *DoctorReport {
 
 // Count fills the summary.
 func (r *DoctorReport) Count() {
-	r.Summary = DoctorSummary{}
+	r.Summary = DoctorSummary{Suppressed: len(r.Suppressed)}
 	for i := range r.Items {
 		switch r.Items[i].Severity {
 		case Error:
@@ -128,15 +133,17 @@ func (r *DoctorReport) Count() {
 // Findings returns the report as a list of findings, for formats that have no clusters.
 func (r *DoctorReport) Findings() *FindingList {
 	list := NewFindingList()
-	list.Items, list.Unchecked, list.Errors = r.Items, r.Unchecked, r.Errors
-	list.Summary = CheckSummary{Errors: r.Summary.Errors, Warnings: r.Summary.Warnings, Infos: r.Summary.Infos, Clusters: len(r.Clusters)}
+	list.Items, list.Suppressed, list.Unchecked, list.Errors = r.Items, r.Suppressed, r.Unchecked, r.Errors
+	list.Summary = CheckSummary{
+		Errors: r.Summary.Errors, Warnings: r.Summary.Warnings, Infos: r.Summary.Infos, Suppressed: r.Summary.Suppressed, Clusters: len(r.Clusters),
+	}
 	return list
 }
 
 // DeepCopyObject returns a copy that shares no mutable part with r.
 func (r *DoctorReport) DeepCopyObject() runtime.Object {
 	list, _ := r.Findings().DeepCopyObject().(*FindingList)
-	c := &DoctorReport{TypeMeta: r.TypeMeta, Clusters: slices.Clone(r.Clusters), Items: list.Items, Summary: r.Summary, Unchecked: list.Unchecked, Errors: list.Errors}
+	c := &DoctorReport{TypeMeta: r.TypeMeta, Clusters: slices.Clone(r.Clusters), Items: list.Items, Suppressed: list.Suppressed, Summary: r.Summary, Unchecked: list.Unchecked, Errors: list.Errors}
 	for i := range c.Clusters {
 		c.Clusters[i].Names = slices.Clone(c.Clusters[i].Names)
 		c.Clusters[i].Passed, c.Clusters[i].NotChecked = slices.Clone(c.Clusters[i].Passed), slices.Clone(c.Clusters[i].NotChecked)

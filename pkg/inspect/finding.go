@@ -97,6 +97,8 @@ type FindingList struct {
 	metav1.TypeMeta `json:",inline"`
 	// Items are the findings, the most severe first.
 	Items []Finding `json:"items"`
+	// Suppressed are the findings that the user suppressed.
+	Suppressed []Finding `json:"-"`
 	// Summary counts what was checked and found.
 	Summary CheckSummary `json:"summary"`
 	// Unchecked is what the findings depend on and could not be read.
@@ -144,6 +146,9 @@ type CheckSummary struct {
 	Warnings int `json:"warnings"`
 	// Infos is how many findings are of severity info.
 	Infos int `json:"infos"`
+	// Suppressed is how many findings --suppress leaves out. The other numbers of findings do not
+	// include them.
+	Suppressed int `json:"suppressed"`
 	// Jobs is how many delegated Jobs were checked.
 	Jobs int `json:"jobs"`
 	// Mirrors is how many mirrors were checked whose origin may exist on a cluster that was not
@@ -249,9 +254,11 @@ func NewFindingList() *FindingList {
 // DeepCopyObject returns a copy that shares no mutable part with l.
 func (l *FindingList) DeepCopyObject() runtime.Object {
 	c := &FindingList{TypeMeta: l.TypeMeta, Items: slices.Clone(l.Items), Summary: l.Summary, Errors: slices.Clone(l.Errors)}
-	c.Unchecked = slices.Clone(l.Unchecked)
-	for i := range c.Items {
-		c.Items[i] = c.Items[i].deepCopy()
+	c.Unchecked, c.Suppressed = slices.Clone(l.Unchecked), slices.Clone(l.Suppressed)
+	for _, all := range [][]Finding{c.Items, c.Suppressed} {
+		for i := range all {
+			all[i] = all[i].deepCopy()
+		}
 	}
 	return c
 }

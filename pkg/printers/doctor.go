@@ -149,9 +149,9 @@ func doctorTotals(r *inspect.DoctorReport) string {
 	}
 	where := fmt.Sprintf(" on %s and %s", inspect.Count(s.Managers, "manager"), workers)
 	if s.Errors+s.Warnings+s.Infos == 0 && len(r.Unchecked) > 0 {
-		return text + " in what was checked" + where + "."
+		where = " in what was checked" + where
 	}
-	return text + where + "."
+	return text + where + suppressedSuffix(r.Suppressed) + "."
 }
 
 // unreadWorkers returns how many workers are known and were not read.
@@ -171,7 +171,9 @@ func unreadWorkers(r *inspect.DoctorReport) int {
 }
 
 // hasNoCluster reports whether no manager or worker could be checked.
-func hasNoCluster(r *inspect.DoctorReport) bool { return r.Summary == (inspect.DoctorSummary{}) }
+func hasNoCluster(r *inspect.DoctorReport) bool {
+	return r.Summary == (inspect.DoctorSummary{Suppressed: r.Summary.Suppressed})
+}
 
 // doctorMarkdown writes the summary, a table of the clusters and one of the findings.
 func doctorMarkdown(w io.Writer, r *inspect.DoctorReport, o TableOptions) error {

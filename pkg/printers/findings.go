@@ -59,8 +59,37 @@ func findingColumns(o TableOptions) []column[*inspect.Finding] {
 	}
 }
 
-// CheckSummary returns in a sentence what was checked and found.
+// CheckSummary returns in a sentence what was checked and found, and what was suppressed.
 func CheckSummary(list *inspect.FindingList, o TableOptions) string {
+	return checkedText(list, o) + suppressedSuffix(list.Suppressed)
+}
+
+// suppressedSuffix counts the findings that the user suppressed, "" if there are none.
+func suppressedSuffix(suppressed []inspect.Finding) string {
+	if len(suppressed) == 0 {
+		return ""
+	}
+	count := map[inspect.Severity]int{}
+	for i := range suppressed {
+		count[suppressed[i].Severity]++
+	}
+	return "; " + strings.Join(severityCounts(count[inspect.Error], count[inspect.Warning], count[inspect.Info]), ", ") + " suppressed (--suppress)"
+}
+
+// severityCounts returns the numbers of findings that are not zero.
+func severityCounts(errors, warnings, infos int) (parts []string) {
+	for _, n := range []struct {
+		count int
+		text  string
+	}{{errors, inspect.Count(errors, "error")}, {warnings, inspect.Count(warnings, "warning")}, {infos, fmt.Sprintf("%d info", infos)}} {
+		if n.count > 0 {
+			parts = append(parts, n.text)
+		}
+	}
+	return parts
+}
+
+func checkedText(list *inspect.FindingList, o TableOptions) string {
 	s := list.Summary
 	where := fmt.Sprintf("in %s on %s", inspect.Count(s.Jobs, "delegated "+noun(o)), inspect.Count(s.Clusters, "cluster"))
 	switch {
@@ -69,15 +98,7 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	case s.Jobs == 0:
 		where = fmt.Sprintf("on %s (no delegated %ss)", inspect.Count(s.Clusters, "cluster"), noun(o))
 	}
-	var parts []string
-	for _, n := range []struct {
-		count int
-		text  string
-	}{{s.Errors, inspect.Count(s.Errors, "error")}, {s.Warnings, inspect.Count(s.Warnings, "warning")}, {s.Infos, fmt.Sprintf("%d info", s.Infos)}} {
-		if n.count > 0 {
-			parts = append(parts, n.text)
-		}
-	}
+	parts := severityCounts(s.Errors, s.Warnings, s.Infos)
 	if len(parts) == 0 {
 		return nothingFound(list, o, where)
 	}

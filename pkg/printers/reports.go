@@ -22,7 +22,8 @@ const project = "https://github.com/jobmanagedby/kubectl-jobmanagedby"
 const suitePrefix = "kubectl jobs-managedby "
 
 // SARIF writes findings as a SARIF 2.1.0 report. Objects of clusters are not in files; the
-// location names them like a path. The report is successful if everything was checked.
+// location names them like a path. Suppressed findings are results with a suppression outside of the source (SARIF
+// 2.1.0, 3.35.2: external). The report is successful if everything was checked.
 func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version string) error {
 	run := sarif.NewRunWithInformationURI("kubectl-jobs-managedby", project)
 	run.Tool.Driver.WithVersion(version)
@@ -35,16 +36,10 @@ func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version str
 			WithDefaultConfiguration(sarif.NewReportingConfiguration().WithLevel(level(r.Severity)))
 	}
 	for i := range list.Items {
-		f := &list.Items[i]
-		path := strings.Trim(strings.Join([]string{"clusters", f.Context, f.Namespace, strings.ToLower(f.Kind), f.Name}, "/"), "/")
-		text := fmt.Sprintf("%s. %s", f.Message, strings.Join(append(append([]string{}, f.Evidence...), "Remedy: "+f.Remedy), ". "))
-		run.CreateResultForRule(f.Code).WithLevel(level(f.Severity)).
-			WithMessage(sarif.NewTextMessage(text)).
-			AddLocation(sarif.NewLocation().
-				WithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(path))).
-				WithLogicalLocations([]*sarif.LogicalLocation{
-					sarif.NewLogicalLocation().WithKind("resource").WithName(f.Name).WithFullyQualifiedName(path),
-				}))
+		addResult(run, &list.Items[i])
+	}
+	for i := range list.Suppressed {
+		addResult(run, &list.Suppressed[i]).AddSuppression(sarif.NewSuppression().WithKind("external").WithJustification("--suppress"))
 	}
 	invocation := sarif.NewInvocation().WithExecutionSuccessful(len(list.Unchecked) == 0)
 	for _, u := range list.Unchecked {
@@ -53,6 +48,19 @@ func SARIF(w io.Writer, list *inspect.FindingList, all []rules.Rule, version str
 	}
 	run.AddInvocation(invocation)
 	return sarif.NewReport().AddRun(run).PrettyWrite(escape.JSONWriter(w))
+}
+
+// addResult adds a finding to a run.
+func addResult(run *sarif.Run, f *inspect.Finding) *sarif.Result {
+	path := strings.Trim(strings.Join([]string{"clusters", f.Context, f.Namespace, strings.ToLower(f.Kind), f.Name}, "/"), "/")
+	text := fmt.Sprintf("%s. %s", f.Message, strings.Join(append(append([]string{}, f.Evidence...), "Remedy: "+f.Remedy), ". "))
+	return run.CreateResultForRule(f.Code).WithLevel(level(f.Severity)).
+		WithMessage(sarif.NewTextMessage(text)).
+		AddLocation(sarif.NewLocation().
+			WithPhysicalLocation(sarif.NewPhysicalLocation().WithArtifactLocation(sarif.NewSimpleArtifactLocation(path))).
+			WithLogicalLocations([]*sarif.LogicalLocation{
+				sarif.NewLogicalLocation().WithKind("resource").WithName(f.Name).WithFullyQualifiedName(path),
+			}))
 }
 
 func level(s inspect.Severity) string {
@@ -71,7 +79,7 @@ func level(s inspect.Severity) string {
 // condition that should hold.
 //
 // A finding is a failure if isFailure accepts its severity. A context that was not read is an error; everything
-// else that was not checked is skipped. XML cannot hold most control characters, so texts are
+// else that was not checked is skipped, and so are suppressed findings. XML cannot hold most control characters, so texts are
 // escaped as for a terminal.
 func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule, withPassed bool, isFailure func(inspect.Severity) bool) error {
 	suite := junit.Testsuite{Name: suitePrefix + verb, Time: "0"}
@@ -79,6 +87,12 @@ func JUnit(w io.Writer, verb string, list *inspect.FindingList, all []rules.Rule
 	for i := range list.Items {
 		found[list.Items[i].Code] = true
 		suite.AddTestcase(foundCase(&list.Items[i], isFailure(list.Items[i].Severity)))
+	}
+	for i := range list.Suppressed {
+		found[list.Suppressed[i].Code] = true
+		test := foundCase(&list.Suppressed[i], false)
+		test.Skipped, test.SystemOut = &junit.Result{Message: "suppressed (--suppress)", Type: "suppressed", Data: test.SystemOut.Data}, nil
+		suite.AddTestcase(test)
 	}
 	for _, u := range list.Unchecked {
 		test := testCase("unchecked", UncheckedText(u))

@@ -47,6 +47,21 @@ func FuzzJUnit(f *testing.F) {
 	})
 }
 
+// TestSuppressedInReports: reports have suppressed findings, marked as such, and do not count their rules as passed.
+func TestSuppressedInReports(t *testing.T) {
+	list, all := inspect.NewFindingList(), rules.All()[:2]
+	list.Suppressed = []inspect.Finding{{Code: all[0].Code, Severity: inspect.Error, Message: "known", Context: "hub", Kind: "Job", Name: "a"}}
+	var b bytes.Buffer
+	assert.NilError(t, SARIF(&b, list, all, "1"))
+	text := strings.Join(strings.Fields(b.String()), " ")
+	assert.Assert(t, strings.Contains(text, `"suppressions": [ { "justification": "--suppress", "kind": "external" } ]`), text)
+	assert.Equal(t, strings.Count(text, `"suppressions"`), 1)
+	b.Reset()
+	assert.NilError(t, JUnit(&b, "check", list, all, true, func(inspect.Severity) bool { return true }))
+	assert.Assert(t, strings.Contains(b.String(), `tests="2" failures="0" errors="0"`) && strings.Contains(b.String(), `skipped="1"`), b.String())
+	assert.Assert(t, strings.Contains(b.String(), `<skipped message="suppressed (--suppress)" type="suppressed"><![CDATA[known`), b.String())
+}
+
 // tokens returns all texts and attribute values of a document, parsed strictly.
 func tokens(t *testing.T, document []byte) []string {
 	t.Helper()

@@ -64,7 +64,7 @@ func (o *checkOptions) read(ctx context.Context, f *fleet.Fleet, addresses []kub
 	}
 	judgment := confirmer.Keep(o.Clock.Now(), rules.Judge(inventory, o.rules, o.judging))
 	list := inspect.NewFindingList()
-	list.Items = judgment.Select(wanted.concerns, wanted.isNamed)
+	list.Items, list.Suppressed = judgment.Select(wanted.concerns, wanted.isNamed), judgment.Suppressed(wanted.concerns)
 	for _, n := range judgment.NotJudged {
 		list.Errors = append(list.Errors, n.Error())
 	}
@@ -124,11 +124,25 @@ func (o *checkOptions) advise(ctx context.Context, f *fleet.Fleet, known *inspec
 	})
 	o.renewFixes(withQuotas, list, wanted)
 	readHolders := func(unread []inspect.Holder) answer.Holders { return tracer.ReadHolders(ctx, f, unread) }
-	list.Items = slices.DeleteFunc(answer.AdviseAll(withQuotas, list.Items, judgment, o.judging.Reach, readHolders), func(f inspect.Finding) bool {
-		return !wanted.concerns(&f)
-	})
+	advised := answer.AdviseAll(withQuotas, list.Items, withSuppressed{judgment}, o.judging.Reach, readHolders)
+	list.Items = []inspect.Finding{}
+	for i := range advised {
+		switch f := &advised[i]; {
+		case !wanted.concerns(f):
+		case judgment.Suppresses(*f):
+			list.Suppressed = append(list.Suppressed, *f)
+		default:
+			list.Items = append(list.Items, *f)
+		}
+	}
 	answer.ByCost(list.Items)
 }
+
+// withSuppressed is a judgment for which AdviseAll keeps suppressed findings, so that check can count them.
+type withSuppressed struct{ rules.Judgment }
+
+// Suppresses is false: check leaves out suppressed findings.
+func (withSuppressed) Suppresses(inspect.Finding) bool { return false }
 
 // maxCompleted is how many Jobs complete reads: each takes as many requests as a trace.
 const maxCompleted = 20
@@ -171,7 +185,7 @@ func (o *checkOptions) renewFixes(withQuotas *inspect.Inventory, list *inspect.F
 }
 
 func (o *checkOptions) summary(v *inspect.Inventory, list *inspect.FindingList, judgment rules.Judgment, wanted *wantedJobs) inspect.CheckSummary {
-	s := inspect.CheckSummary{}
+	s := inspect.CheckSummary{Suppressed: len(list.Suppressed)}
 	for i := range list.Items {
 		switch list.Items[i].Severity {
 		case inspect.Error:
@@ -223,7 +237,7 @@ func (o *checkOptions) show(ctx context.Context, list *inspect.FindingList, f *f
 // isEmpty reports whether there was nothing to check on the clusters that were read.
 func isEmpty(list *inspect.FindingList) bool {
 	s := list.Summary
-	return s.Jobs == 0 && s.Mirrors == 0 && s.Young == 0 && len(list.Items) == 0 && s.Clusters > 0
+	return s.Jobs == 0 && s.Mirrors == 0 && s.Young == 0 && s.Suppressed == 0 && len(list.Items) == 0 && s.Clusters > 0
 }
 
 func (o *checkOptions) write(w io.Writer, list *inspect.FindingList) error {

@@ -57,9 +57,11 @@ func (s *Confirmer) Keep(now time.Time, j Judgment) Judgment {
 	s.since, s.current, s.isPending = s.current, map[any]time.Time{}, false
 	j.lasts = func(f inspect.Finding) bool { return !s.isEarly(now, f.Fingerprint) }
 	undated := codesOf(func(r Rule) bool { return r.Undated })
-	j.Findings = slices.DeleteFunc(slices.Clone(j.Findings), func(f inspect.Finding) bool {
+	isEarly := func(f inspect.Finding) bool {
 		return undated.Has(f.Code) && s.isEarly(now, view.Object{Context: f.Context, Kind: f.Kind, Namespace: f.Namespace, Name: f.Name})
-	})
+	}
+	j.Findings = slices.DeleteFunc(slices.Clone(j.Findings), isEarly)
+	j.suppressed = slices.DeleteFunc(slices.Clone(j.suppressed), isEarly)
 	return j
 }
 

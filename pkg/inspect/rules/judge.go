@@ -40,6 +40,8 @@ type Judgment struct {
 	// NotJudged lists each context and part that could not be read, with the
 	// rules that could not check it.
 	NotJudged []NotJudged
+	// suppressed are the findings that count, and that the user has suppressed.
+	suppressed []inspect.Finding
 	// young are the findings that do not count yet.
 	young []candidate
 	// groups has the sightings of findings about several Jobs, by fingerprint.
@@ -63,10 +65,13 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 	}
 	j := Judgment{Findings: []inspect.Finding{}, NotJudged: notJudged(v, all), groups: map[string]group{}, suppresses: o.suppresses}
 	for i := range found {
-		if f := found[i].withReach(o.Reach); f.Code == view.BehindOthers || !o.suppresses(f) {
-			j.Findings = append(j.Findings, f)
-			j.addGroup(&found[i], o.Reach)
+		f := found[i].withReach(o.Reach)
+		if f.Code != view.BehindOthers && o.suppresses(f) {
+			j.suppressed = append(j.suppressed, f)
+			continue
 		}
+		j.Findings = append(j.Findings, f)
+		j.addGroup(&found[i], o.Reach)
 	}
 	for i := range young {
 		if !o.suppresses(young[i].Finding) {
@@ -76,6 +81,7 @@ func Judge(v *inspect.Inventory, all []Rule, o Options) Judgment {
 		}
 	}
 	slices.SortStableFunc(j.Findings, compareFindings)
+	slices.SortStableFunc(j.suppressed, compareFindings)
 	for i := range j.NotJudged {
 		j.NotJudged[i].split(found)
 	}

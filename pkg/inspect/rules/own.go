@@ -109,6 +109,11 @@ func (j Judgment) Own(f inspect.Finding, isWanted func(inspect.Ref) bool) inspec
 	return c.withReach(g.reach)
 }
 
+// Suppressed returns the findings that satisfy concerns and that the user has suppressed.
+func (j Judgment) Suppressed(concerns func(*inspect.Finding) bool) []inspect.Finding {
+	return slices.DeleteFunc(slices.Clone(j.suppressed), func(f inspect.Finding) bool { return !concerns(&f) })
+}
+
 // Suppresses reports whether the user has suppressed a finding.
 func (j Judgment) Suppresses(f inspect.Finding) bool { return j.suppresses != nil && j.suppresses(f) }
 

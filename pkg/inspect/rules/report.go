@@ -58,7 +58,9 @@ func Report(v *inspect.Inventory, o Options) *inspect.DoctorReport {
 	all := ForSetup()
 	judgment := Judge(v, all, o)
 	r := &reporter{view: newSightingCache(v).view(), report: inspect.NewDoctorReport(), notJudged: judgment.NotJudged}
-	r.report.Items = slices.DeleteFunc(judgment.Findings, outside(v, o.Namespace))
+	isOutside := outside(v, o.Namespace)
+	r.report.Items = slices.DeleteFunc(judgment.Findings, isOutside)
+	r.report.Suppressed = judgment.Suppressed(func(f *inspect.Finding) bool { return !isOutside(*f) })
 	for _, n := range judgment.NotJudged {
 		r.report.Errors = append(r.report.Errors, n.Error())
 	}
