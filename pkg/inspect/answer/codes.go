@@ -113,6 +113,10 @@ const labelRemoved = "JM136"
 // limitPassed is the code of a limit that has passed, and on which no controller has acted.
 const limitPassed = "JM140"
 
+// clocksApart is the code of clocks that differ. A Job also starts with a wrong clock, and stays where it is after that is
+// set, so it explains no state.
+const clocksApart = "JM113"
+
 // ignoredByOwner is the code of a Job that its owner has not picked up.
 const ignoredByOwner = "JM101"
 

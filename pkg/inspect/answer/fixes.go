@@ -66,7 +66,7 @@ func (q *Question) findingsWithFixes(a *Answer) []*inspect.Finding {
 		isAboutUnread := f.Code == workersUnread && (a.Reason == inspect.ReasonUnread || len(a.Unchecked) > 0)
 		isRelevant := f.Severity != inspect.Info || isAboutUnread
 		switch {
-		case !isRelevant || len(f.Fixes) == 0 || !q.isAboutPair(f) || q.isRefuted(f, a) || isElsewhere:
+		case f.Code == clocksApart, !isRelevant || len(f.Fixes) == 0 || !q.isAboutPair(f) || q.isRefuted(f, a) || isElsewhere:
 		case isAboutUnread:
 			found = slices.Insert(found, 0, f)
 		default:

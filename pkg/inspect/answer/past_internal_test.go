@@ -5,6 +5,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 )
@@ -22,6 +23,7 @@ func TestPastIsNotTheReason(t *testing.T) {
 		"a lasting warning": {inspect.Finding{Code: "JM139", Severity: inspect.Warning, AwaitsActor: true}, "It is wrong."},
 		"a step":            {inspect.Finding{Code: "JM104", Severity: inspect.Warning, Young: true, AwaitsActor: true}, past},
 		"more of the past":  {inspect.Finding{Code: "JM045", Severity: inspect.Warning, Young: true}, past},
+		"a wrong clock":     {inspect.Finding{Code: clocksApart, Severity: inspect.Warning, Young: true}, past},
 		"information":       {inspect.Finding{Code: "JM104", Severity: inspect.Info}, past},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,5 +41,24 @@ func TestPastIsNotTheReason(t *testing.T) {
 			Fill(q)
 			assert.Equal(t, q.Trace.Message, tt.want)
 		})
+	}
+}
+
+// TestClockIsNotTheReason checks that a wrong clock is neither the reason of a Job that a worker runs, nor its fix, and
+// does not replace its progress.
+func TestClockIsNotTheReason(t *testing.T) {
+	for _, status := range []delegation.Status{delegation.Running, delegation.Pending} {
+		v, p := delegated("job", status)
+		q := Question{Inventory: v, Pair: p, Trace: Trace(v, p)}
+		Fill(q)
+		state, message := q.Trace.State, q.Trace.Message
+		q.Trace.Findings = []inspect.Finding{{
+			Code: clocksApart, Severity: inspect.Warning, Context: "w1", Kind: "Cluster", Name: "w1", Message: "the clock of w1 is 60s behind that of hub",
+			Jobs: []inspect.Ref{inspect.RefOf(p.Origin)}, Fixes: []command.Fix{{Text: "set the clock"}},
+		}}
+		Fill(q)
+		assert.Equal(t, q.Trace.State, state)
+		assert.Equal(t, q.Trace.Message, message)
+		assert.Equal(t, len(q.Trace.Fixes), 0)
 	}
 }

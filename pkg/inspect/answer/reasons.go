@@ -163,6 +163,9 @@ func historyLast(findings []inspect.Finding) []inspect.Finding {
 // explains reports whether a finding may be the reason of an answer. If otherwise the past would be the reason, a
 // young finding may be, too, unless a controller may still solve it by itself.
 func (q *Question) explains(f *inspect.Finding, a *Answer) bool {
+	if f.Code == clocksApart {
+		return false
+	}
 	return a.isExplainedBy(f) || f.Severity != inspect.Info && !isHistory(f.Code) && !f.AwaitsActor && q.isExplainedByPast(a)
 }
 

@@ -177,8 +177,8 @@ func faultsOnWorkers() []faultCase {
 		{"the scheduler is stopped", "running", append(pods(`{phase: Pending, conditions: null, containerStatuses: null, startTime: null}`), patch(w1, "Pod/*", `{spec: {nodeName: null}}`)), "JM122", "the scheduler on kwok-w1"},
 		{"a kubelet that is stopped", "running", pods(`{phase: Pending, containerStatuses: null, startTime: null, ` + withConditions(condition("PodScheduled", "True", "Scheduled", "")) + `}`), "JM122", "the kubelet of node"},
 		{"its containers are never made", "starting", nil, "JM049", "not started, without a stated reason"},
-		{"the worker's clock is ahead", "running", []edit{skewed(w1, 600)}, "JM113", "differ by 600s"},
-		{"the worker's clock is behind", "running", []edit{skewed(w1, -600)}, "JM113", "kwok-w1 differ by"},
+		{"the worker's clock is ahead", "running", []edit{skewed(w1, 600)}, "JM113", "the clock of kwok-w1 is 600s ahead of that of kwok-mgr"},
+		{"the worker's clock is behind", "running", []edit{skewed(w1, -600)}, "JM113", "the clock of kwok-w1 is 599s behind that of kwok-mgr"},
 	}
 }
 

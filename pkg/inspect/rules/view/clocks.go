@@ -27,14 +27,18 @@ func ClocksApart(a, b *inspect.Facts) bool {
 func DescribeSkew(v *View, a, b *inspect.Facts, origin *inspect.Job) Sighting {
 	here, _ := v.skew(a)
 	there, _ := v.skew(b)
-	wrong := b
+	wrong, other, ahead := b, a, there-here
 	if max(here, -here) > max(there, -there) {
-		wrong = a
+		wrong, other, ahead = a, b, -ahead
+	}
+	direction := "ahead of"
+	if ahead < 0 {
+		direction = "behind"
 	}
 	return Sighting{
 		Object: Object{Context: wrong.Context, Kind: "Cluster", Name: wrong.Context}, Jobs: []*inspect.Job{origin}, Cause: wrong.Context,
-		Message:  fmt.Sprintf("the clocks of %s and %s differ by %s%ds", a.Context, b.Context, atLeast(a, b), max(here-there, there-here)),
-		Evidence: []string{ahead(a, here), ahead(b, there)},
+		Message:  fmt.Sprintf("the clock of %s is %s%ds %s that of %s", wrong.Context, atLeast(a, b), max(ahead, -ahead), direction, other.Context),
+		Evidence: []string{quoteClock(a, here), quoteClock(b, there)},
 		Remedy:   command.Say("set the clock of the control plane of %s, and check on its machines that NTP runs: %s", wrong.Context, command.Of("timedatectl")),
 	}
 }
@@ -47,8 +51,8 @@ func atLeast(clusters ...*inspect.Facts) string {
 	return ""
 }
 
-// ahead quotes by how much the clock of a cluster is ahead.
-func ahead(f *inspect.Facts, seconds int) string {
+// quoteClock quotes by how much the clock of a cluster is ahead.
+func quoteClock(f *inspect.Facts, seconds int) string {
 	text := "the same as on this machine"
 	switch {
 	case seconds > 0:
