@@ -250,3 +250,29 @@ func TestSingleDuplicate(t *testing.T) {
 	f := findingOf(t, judge(t, testCase{base: "cluster-removed-from-config"}.make(t), rules.All(), 0), "JM055")
 	assert.Assert(t, strings.HasSuffix(f.Remedy, "workloads.kueue.x-k8s.io job-train-267ae`"), f.Remedy)
 }
+
+// TestMirrorKeptByWorkload checks that the fix says that it stops the Pods of a mirror that runs without its origin, and how
+// to keep them: users delete the origin with --cascade=orphan for that.
+func TestMirrorKeptByWorkload(t *testing.T) {
+	kept := addWorkload("kwok-mgr", "job-train-01764", "labels: {kueue.x-k8s.io/job-uid: 33333333-3333-4333-8333-333333333333}", "")
+	for state, tt := range map[string]struct {
+		edits []edit
+		fixes []string
+	}{
+		"running": {
+			[]edit{kept},
+			[]string{"if the Pods are no longer needed, delete the Workload, which stops them", "wait until the mirror has finished, and delete the Workload then"},
+		},
+		"suspended": {[]edit{kept, patch("kwok-w2", "Job/train", "{spec: {suspend: true}, status: null}")}, []string{"delete the Workload"}},
+	} {
+		rule, _ := rules.ByCode("JM062")
+		f := findingOf(t, judge(t, testCase{base: "origin-deleted-controller-down", edits: tt.edits}.make(t), []rules.Rule{rule}, 0), "JM062")
+		assert.Assert(t, strings.HasSuffix(f.Message, "its Job is gone, but it keeps the mirror on kwok-w2 alive ("+state+")"), f.Message)
+		var fixes []string
+		for _, fix := range f.Fixes {
+			fixes = append(fixes, fix.Text)
+		}
+		assert.DeepEqual(t, fixes, tt.fixes)
+		assert.Equal(t, f.Fixes[0].Then[0].Text, "if the mirror still exists a minute later")
+	}
+}

@@ -204,6 +204,14 @@ func keptWorkload(manager *inspect.Facts, w *kueue.Workload, s stray, state *kue
 		},
 		Remedy: command.Say("delete the Workload: %s; if the mirror still exists a minute later, %s", deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job)),
 	}
+	if state := s.state(); state != "" {
+		sighting.Message += " (" + state + ")"
+	}
+	if s.state() == stateRunning {
+		// Users delete a Job with --cascade=orphan to keep its Pods.
+		sighting.Remedy = command.Say("if the Pods are no longer needed, delete the Workload, which stops them: %s; if the mirror still exists a minute later, %s; or wait until the mirror has finished, and delete the Workload then",
+			deleteWorkload(manager, w.Namespace, w.Name), advice.DeleteJob(s.job))
+	}
 	if c := w.Condition(kueue.Finished); view.IsTrue(c) {
 		sighting.Since = c.LastTransitionTime.Time
 		sighting.Evidence = append(sighting.Evidence, fmt.Sprintf("%s: condition Finished of %s is True since %s, %s", manager.Context, sighting.Object.String(), quote.Time(c.LastTransitionTime), c.Reason))

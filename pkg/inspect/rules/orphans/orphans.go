@@ -120,15 +120,27 @@ func (s *stray) describeLost(d *dispatcher, cluster string, active *metav1.Condi
 
 // title names an orphan with its state.
 func (s *stray) title() string {
+	title := "orphan on " + s.worker.Context
+	if state := s.state(); state != "" {
+		title += ", " + state
+	}
+	return title
+}
+
+// stateRunning is the state of a mirror whose Pods run.
+const stateRunning = "running"
+
+// state returns the state of a mirror in one word, "" if unknown.
+func (s *stray) state() string {
 	switch {
 	case s.job.Status.IsFinished():
-		return fmt.Sprintf("orphan on %s, finished", s.worker.Context)
+		return "finished"
 	case s.job.Status == delegation.Suspended:
-		return fmt.Sprintf("orphan on %s, suspended", s.worker.Context)
+		return "suspended"
 	case s.job.Row().IsJob() || s.job.Status == delegation.Running:
-		return fmt.Sprintf("orphan on %s, running", s.worker.Context)
+		return stateRunning
 	default:
-		return "orphan on " + s.worker.Context
+		return ""
 	}
 }
 
