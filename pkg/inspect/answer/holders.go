@@ -20,7 +20,7 @@ func (q *Question) holder(p *inspect.Placement) string {
 	}
 	h := p.Holders[0]
 	if q.isOrphan(p.Context, &h) {
-		return fmt.Sprintf("Orphan %s/%s holds %s.", h.Namespace, h.Name, h.Amount)
+		return q.orphanHolder(p)
 	}
 	if p.Preempts {
 		return fmt.Sprintf("Kueue can preempt %s.", list(victims(p)))

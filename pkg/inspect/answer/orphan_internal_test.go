@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,46 @@ func TestFixOfOrphanThatHoldsQuota(t *testing.T) {
 		fix := q.orphanFix("w", &h)
 		assert.Equal(t, fix.Text, tt.want)
 		assert.DeepEqual(t, fix.Command, tt.fix.Command)
+	}
+}
+
+// TestOrphansThatHoldAPart checks that the answer names the other holders if orphans hold only a part of the quota that a
+// Job lacks, and that the fix suffices.
+func TestOrphansThatHoldAPart(t *testing.T) {
+	const remove = "wait one minute, then delete orphan ml/%s on w if it still exists (holds %s cpu)"
+	holder := func(name, amount string) inspect.Holder {
+		return inspect.Holder{Kind: "Job", Namespace: "ml", Name: name, Amount: amount, Resource: "cpu", Admitted: true, Orphan: strings.HasPrefix(name, "old")}
+	}
+	old := func(name, amount string) string { return fmt.Sprintf(remove, name, amount) }
+	for name, tt := range map[string]struct {
+		holders []inspect.Holder
+		says    string
+		fixes   []string
+	}{
+		"enough":            {[]inspect.Holder{holder("old", "6"), holder("new", "2")}, "Orphan ml/old holds 6.", []string{old("old", "6")}},
+		"a part":            {[]inspect.Holder{holder("old", "4"), holder("new", "2")}, "Orphan ml/old holds 4; ml/new holds 2.", []string{old("old", "4") + ", and then wait for ml/new on w to finish"}},
+		"a part, after one": {[]inspect.Holder{holder("new", "4"), holder("old", "2")}, "ml/new holds 4; ml/old holds 2.", []string{old("old", "2") + ", and then wait for ml/new on w to finish"}},
+		"a part of many": {
+			[]inspect.Holder{holder("old", "2"), holder("new", "2"), holder("newer", "2")}, "Orphan ml/old holds 2; ml/new holds 2; ml/newer holds 2.",
+			[]string{old("old", "2") + ", and then wait for ml/new and others on w to finish"},
+		},
+		"together":      {[]inspect.Holder{holder("old", "4"), holder("old2", "2"), holder("new", "1")}, "Orphan ml/old holds 4; orphan ml/old2 holds 2.", []string{old("old", "4") + ", and then " + old("old2", "2")}},
+		"one of them":   {[]inspect.Holder{holder("old", "6"), holder("old2", "6")}, "Orphan ml/old holds 6.", []string{old("old", "6"), old("old2", "6")}},
+		"no other read": {[]inspect.Holder{holder("old", "4")}, "Orphan ml/old holds 4.", []string{old("old", "4")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := inspect.Placement{Context: "w", Verdict: inspect.Waits, Reason: inspect.QuotaInUse, Resource: "cpu", Needs: "6", Free: "0", Holders: tt.holders}
+			q := Question{Inventory: inspect.NewInventory(time.Unix(0, 0), nil, nil), Trace: &inspect.Trace{}}
+			assert.Equal(t, q.holder(&p), tt.says)
+			var fixes []string
+			for _, f := range q.fixesFor([]inspect.Placement{p}) {
+				for _, step := range f.Then {
+					f.Text += ", and then " + step.Text
+				}
+				fixes = append(fixes, f.Text)
+			}
+			assert.DeepEqual(t, fixes, tt.fixes)
+		})
 	}
 }
 

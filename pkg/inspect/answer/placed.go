@@ -218,11 +218,7 @@ func (q *Question) never(all []inspect.Placement) Answer {
 func (q *Question) fixesFor(all []inspect.Placement) []command.Fix {
 	var fixes []command.Fix
 	for i := range all {
-		for n := range all[i].Holders {
-			if h := &all[i].Holders[n]; q.isOrphan(all[i].Context, h) {
-				fixes = append(fixes, q.orphanFix(all[i].Context, h))
-			}
-		}
+		fixes = append(fixes, q.orphanFixes(&all[i])...)
 	}
 	if len(fixes) == 0 {
 		fixes = q.waitFixes(all)
