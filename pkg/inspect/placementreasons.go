@@ -122,6 +122,8 @@ func (p *Placement) Why() string {
 		return text
 	case p.Reason == SaidByKueue && p.Wait != nil && !p.IsOutdated():
 		return p.Wait.Text()
+	case p.Reason == NoSuchResource && len(p.Uncovered) > 0:
+		return "no quota for " + And(p.Uncovered)
 	case p.Reason == HasRoom && p.PodsAtOnce != nil:
 		return "free quota; " + p.PodsAtOnce.Text("its")
 	case p.Reason == HasRoom:

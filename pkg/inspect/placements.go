@@ -64,6 +64,8 @@ type Placement struct {
 	// Short are the resources that are short together, Resource first: a change of one alone does not
 	// help. It is empty if none is.
 	Short []ResourceRoom `json:"-"`
+	// Uncovered are the requested resources that no flavor of the ClusterQueue has, Resource first.
+	Uncovered []string `json:"-"`
 	// Free is how much the flavor can give now, as a quantity.
 	Free string `json:"free"`
 	// Limit is the most that the flavor can ever give, as a quantity.
@@ -316,6 +318,7 @@ func (p *Placement) deepCopy() Placement {
 	c := *p
 	c.Conditions, c.Holders, c.Changes = slices.Clone(p.Conditions), slices.Clone(p.Holders), slices.Clone(p.Changes)
 	c.Flavors, c.Short, c.Blockers = slices.Clone(p.Flavors), slices.Clone(p.Short), slices.Clone(p.Blockers)
+	c.Uncovered = slices.Clone(p.Uncovered)
 	if p.Partial != nil {
 		partial := *p.Partial
 		c.Partial = &partial

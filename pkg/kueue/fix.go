@@ -167,6 +167,10 @@ func (s FixTarget) fixLacks(lacks []Lack, reasons ...WaitReason) []command.Fix {
 	slices.SortStableFunc(lacks, compareSizes(lacks))
 	var fixes []command.Fix
 	for i := range lacks {
+		if lacks[i].Reason == ReasonResourceNotCovered {
+			fixes = appendNew(fixes, s.fixUncovered(lacks))
+			continue
+		}
 		fixes = appendNew(fixes, s.fixLack(&lacks[i]))
 	}
 	return fixes
@@ -184,8 +188,6 @@ func (s FixTarget) fixLack(l *Lack) []command.Fix {
 		return []command.Fix{s.fixTaint(l)}
 	case ReasonFlavorLabels:
 		return []command.Fix{s.again(fixBy(flavor("describe"), "set a node selector or affinity that matches the labels of flavor %s", l.Flavor))}
-	case ReasonResourceNotCovered:
-		return []command.Fix{s.editQuota("add %s to a flavor of the ClusterQueue on %s", l.Resource, s.Context), s.change("remove the request for %s", l.Resource)}
 	case ReasonFlavorMissing:
 		return s.provideFlavors(l.Flavor)
 	case ReasonNoTopology:

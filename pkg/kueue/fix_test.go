@@ -83,7 +83,11 @@ func TestFixes(t *testing.T) {
 		},
 		{
 			"resource", "{" + queue + "}}", "NoMatchingFlavor", "resource example.com/foo unavailable in ClusterQueue",
-			"add example.com/foo to a flavor of the ClusterQueue on w1" + edit + "\nremove the request for example.com/foo" + again,
+			"add example.com/foo to a flavor of ClusterQueue q on w1" + edit + "\nremove the requests and limits for example.com/foo" + again,
+		},
+		{
+			"resources", "", "NoMatchingFlavor", "resource memory unavailable in ClusterQueue; couldn't assign flavors to pod set b: resource gpu unavailable in ClusterQueue",
+			"add memory and gpu to a flavor of the ClusterQueue on w1; find its ClusterQueue: kubectl --context w1 get clusterqueues.kueue.x-k8s.io\nremove the requests and limits for memory and gpu" + again,
 		},
 		{
 			"topology of a flavor", "", "NoMatchingFlavor", `Flavor "od" does not support TopologyAwareScheduling`,

@@ -134,7 +134,7 @@ func (l *Lack) Message() string {
 	case ReasonFlavorLabels:
 		return l.labelsText()
 	case ReasonResourceNotCovered:
-		return l.uncoveredText()
+		return UncoveredText(*l)
 	case ReasonFlavorMissing:
 		return fmt.Sprintf("flavor %s does not exist", l.Flavor)
 	case ReasonNoTopology:
@@ -159,18 +159,6 @@ func (l *Lack) labelsText() string {
 		return fmt.Sprintf("flavor %s does not match its node selector (%s) or affinity", l.Flavor, l.NodeSelector)
 	}
 	return fmt.Sprintf("flavor %s does not match its node selector or affinity", l.Flavor)
-}
-
-// uncoveredText describes a resource that the ClusterQueue does not have.
-func (l *Lack) uncoveredText() string {
-	queue := "its ClusterQueue"
-	if l.ClusterQueue != "" {
-		queue = "ClusterQueue " + l.ClusterQueue
-	}
-	if l.Requested != "" {
-		return fmt.Sprintf("needs %s %s (%s has no quota for it)", l.Requested, l.Resource, queue)
-	}
-	return fmt.Sprintf("%s has no quota for %s", queue, l.Resource)
 }
 
 // need returns the requested amount of the resource.

@@ -1,6 +1,8 @@
 package answer
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -131,5 +133,42 @@ func TestOutlookOfLostCluster(t *testing.T) {
 		trace.Placements = []inspect.Placement{hub, lost("m1"), other, lost("m2")}
 		Unsubmitted(trace, Holders{Findings: findings})
 		assert.Equal(t, trace.Fixes[0].Text, want)
+	}
+}
+
+// TestOutlookWithoutQuotaForResources checks that the answer names resources without quota once for all clusters, and
+// calls no worker unchecked that was checked: only Kueue's configuration is unknown.
+func TestOutlookWithoutQuotaForResources(t *testing.T) {
+	const why = "needs 4 cpu and 8Gi memory (ClusterQueue q has no quota for them), unless Kueue's configuration excludes or transforms them"
+	for name, tt := range map[string]struct {
+		ofManager inspect.PlacementReason
+		message   string
+		unchecked []string
+		fix       string
+	}{
+		"on the workers":         {inspect.HasRoom, "Cannot tell whether it would run. w2, w1: " + why + ".", []string{"w1", "w2"}, "add cpu on w2"},
+		"on the manager as well": {inspect.NoSuchResource, "hub, w2, w1: " + why + ".", []string{"hub"}, "add cpu on hub"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace := inspect.NewTrace()
+			for context, share := range map[string]float64{"hub": 0, "w1": 1, "w2": 0} {
+				p := inspect.NewPlacement(context)
+				p.Manager, p.Reason, p.Message, p.Verdict = context == "hub", inspect.NoSuchResource, why, inspect.Unknown
+				p.Resource, p.Needs, p.Free, p.Limit = "cpu", "4", "0", "0"
+				p.Changes = []inspect.PlacementChange{{Message: "add cpu on " + context, Share: share}, {Message: "remove cpu", Share: share}}
+				if context != "hub" {
+					p.Cluster = context
+				} else if p.Reason = tt.ofManager; p.Reason == inspect.HasRoom {
+					p.Verdict = inspect.Fits
+				}
+				trace.Placements = append(trace.Placements, *p)
+			}
+			slices.SortFunc(trace.Placements, func(a, b inspect.Placement) int { return cmp.Compare(a.Context, b.Context) })
+			Unsubmitted(trace, Holders{})
+			assert.Equal(t, trace.Message, tt.message)
+			assert.DeepEqual(t, trace.Unchecked, []inspect.Unchecked{{What: inspect.NoVerdict, Contexts: tt.unchecked, Reason: why}})
+			assert.Equal(t, trace.Fixes[0].Text, tt.fix)
+			assert.Equal(t, trace.Fixes[1].Text, "remove cpu")
+		})
 	}
 }

@@ -53,7 +53,7 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
 	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.gateFixes(p, workers)}
-	a.Message = strings.TrimSpace(q.needs(p) + " " + cmp.Or(closedQueues([]inspect.Placement{*p}), uncounted(p, workers)))
+	a.Message = cmp.Or(uncoveredEverywhere(p, workers), strings.TrimSpace(q.needs(p)+" "+cmp.Or(closedQueues([]inspect.Placement{*p}), uncounted(p, workers))))
 	if isSetup(p) && len(workers) > 0 && !slices.ContainsFunc(workers, func(w inspect.Placement) bool { return w.Verdict != inspect.Never }) {
 		return q.alsoNever(a, p, workers)
 	}
@@ -282,6 +282,12 @@ func (q *Question) changes(all []inspect.Placement) []command.Fix {
 				continue
 			}
 			changes[same].Then = command.AddSteps(changes[same].Then, c.Then)
+			if c.Stem == "" && c.Share < changes[same].Share {
+				// It is as small as on the cluster that needs least.
+				changes[same].Share = c.Share
+				moved := changes[same]
+				changes = append(slices.Delete(changes, same, same+1), moved)
+			}
 		}
 	}
 	slices.SortStableFunc(changes, func(x, y inspect.PlacementChange) int { return cmp.Compare(x.Share, y.Share) })

@@ -119,6 +119,24 @@ func closedQueues(all []inspect.Placement) string {
 	return strings.Join(parts, " ")
 }
 
+// uncoveredEverywhere says for a manager and its workers which resources of a Job have no quota, "" if that is no reason on
+// the manager, or if a worker has quota for all of them.
+func uncoveredEverywhere(manager *inspect.Placement, workers []inspect.Placement) string {
+	all := []inspect.Placement{*manager}
+	for i := range workers {
+		switch w := &workers[i]; {
+		case isUncovered(w):
+			all = append(all, *w)
+		case w.Verdict != inspect.Never:
+			return ""
+		}
+	}
+	if !isUncovered(manager) || len(all) == 1 {
+		return ""
+	}
+	return reasonsByCluster(all, func(*inspect.Placement) bool { return true })
+}
+
 // plain describes why a placement has its verdict, with its amounts.
 func plain(p *inspect.Placement) string {
 	if p.Reason == inspect.SaidByKueue && p.Wait != nil && !p.IsOutdated() {

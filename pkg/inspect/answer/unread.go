@@ -266,6 +266,9 @@ func (q *Question) uncheckedNodes(all []inspect.Placement) []inspect.Unchecked {
 // unreadOf returns the clusters of placements that were not read.
 func unreadOf(all []inspect.Placement) []inspect.Unchecked { return uncheckedOn(all, isUnread) }
 
+// isUncovered reports whether a queue has no quota for resources of the Job.
+func isUncovered(p *inspect.Placement) bool { return p.Reason == inspect.NoSuchResource }
+
 // uncheckedOn returns the clusters of some placements as unchecked.
 func uncheckedOn(all []inspect.Placement, isUnchecked func(inspect.Placement) bool) []inspect.Unchecked {
 	var found []inspect.Unchecked
@@ -275,7 +278,14 @@ func uncheckedOn(all []inspect.Placement, isUnchecked func(inspect.Placement) bo
 			continue
 		}
 		u := inspect.Unchecked{What: inspect.NoVerdict, Contexts: []string{}, Reason: p.Message, Cluster: !p.Manager}
-		if p.Cluster != "" {
+		if isUncovered(p) {
+			// The cluster was read, except Kueue's configuration.
+			u.Cluster = false
+			if i := slices.IndexFunc(found, func(o inspect.Unchecked) bool { return o.What == u.What && o.Reason == u.Reason }); i >= 0 {
+				found[i].Contexts = append(found[i].Contexts, p.Context)
+				continue
+			}
+		} else if p.Cluster != "" {
 			u.What = inspect.WorkerPrefix + p.Cluster
 		}
 		if p.Context != "" {

@@ -22,9 +22,8 @@ type assignment struct {
 	tries   []try
 	// worst is the try that decides the verdict, nil if everything fits.
 	worst *try
-	// uncovered is a resource that no flavor of the queue has, "" if all are covered.
-	uncovered    string
-	uncoveredAsk capacity.Amount
+	// uncovered are the requested resources that no flavor of the queue has.
+	uncovered []need
 }
 
 // try is a flavor that was tried for some resources of a podset.
@@ -92,7 +91,7 @@ func (a *assigner) assign(all []podSetDemand) assignment {
 			best := slices.IndexFunc(tries, func(t try) bool { return t.chosen })
 			if best < 0 {
 				// The group has no flavors.
-				result.lacks(set, resources[0])
+				result.lacks(set, resources...)
 				continue
 			}
 			chosen := &result.tries[at+best]
@@ -100,9 +99,7 @@ func (a *assigner) assign(all []podSetDemand) assignment {
 				result.verdict = chosen.verdict
 			}
 		}
-		for _, name := range slices.Sorted(maps.Keys(left)) {
-			result.lacks(set, name)
-		}
+		result.lacks(set, slices.Sorted(maps.Keys(left))...)
 	}
 	for i := range result.tries {
 		t := &result.tries[i]
@@ -139,10 +136,14 @@ func (t *try) addsTo(earlier *try) bool {
 	return isShort && mine.resource == other.resource
 }
 
-// lacks records that no flavor has a resource. Only the first one is kept.
-func (a *assignment) lacks(set *podSetDemand, resource string) {
-	if a.uncovered == "" {
-		a.verdict, a.uncovered, a.uncoveredAsk = inspect.Never, resource, set.total[resource]
+// lacks records that no flavor has some resources.
+func (a *assignment) lacks(set *podSetDemand, resources ...string) {
+	for _, name := range resources {
+		i := slices.IndexFunc(a.uncovered, func(n need) bool { return n.resource == name })
+		if i < 0 {
+			i, a.uncovered = len(a.uncovered), append(a.uncovered, need{resource: name})
+		}
+		a.verdict, a.uncovered[i].requested = inspect.Never, a.uncovered[i].requested.Plus(set.total[name])
 	}
 }
 

@@ -104,6 +104,9 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 		}
 		all = append(all, *p)
 	}
+	if own.Manager && isUncovered(own) && len(all) > len(names) {
+		a.coverOnWorker(&all[0], manager, r, entry, submitted, all[1:])
+	}
 	return all
 }
 

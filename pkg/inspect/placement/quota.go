@@ -174,8 +174,8 @@ func (s *site) show(a *assignment) {
 	}
 	s.showFlavors(a, flavors)
 	switch {
-	case a.uncovered != "":
-		s.condition(inspect.ConditionQuota, inspect.No, "no %s", a.uncovered)
+	case len(a.uncovered) > 0:
+		s.condition(inspect.ConditionQuota, inspect.No, "no %s", inspect.And(a.uncoveredNames()))
 	case len(quotas) > 0:
 		s.condition(inspect.ConditionQuota, state, "%s", strings.Join(quotas, ", "))
 	case a.verdict == inspect.Fits:
@@ -294,36 +294,13 @@ func countsOf(all []podSetDemand) string {
 	return strings.Join(words, ", ")
 }
 
-// isSurelyLacking reports whether Kueue rejects a request because no flavor has a resource. Its
-// configuration, which is not read, may make it ignore a resource that the ClusterQueue does not cover, as
-// people do for CPU and memory. If Kueue itself rejects the request, it does not.
-func (s *site) isSurelyLacking(resource string) bool {
-	isSaid := s.Wait != nil && s.Wait.Has(kueue.ReasonResourceNotCovered)
-	isExtended := strings.Contains(resource, "/")
-	return isSaid || isExtended || s.isConfirmed(inspect.Never) || slices.Contains(s.queue.Queue.Covered(), resource)
-}
-
-// lackQuota decides about a request for a resource that no flavor has.
-func (s *site) lackQuota(result *assignment, isCertain bool) {
-	s.Resource, s.Needs, s.Free, s.Limit = result.uncovered, result.uncoveredAsk.Text(result.uncovered), "0", "0"
-	lack := kueue.Wait{Reason: kueue.ReasonResourceNotCovered, Lacks: []kueue.Lack{{Reason: kueue.ReasonResourceNotCovered, Resource: result.uncovered}}}
-	s.fix(lack, s.queue.Queue)
-	l := kueue.Lack{Reason: kueue.ReasonResourceNotCovered, Resource: s.Resource, ClusterQueue: s.queue.Name, Requested: s.Needs}
-	if isCertain {
-		s.decide(inspect.Never, inspect.NoSuchResource, "%s", l.Message())
-		return
-	}
-	s.decide(inspect.Unknown, inspect.NoSuchResource, "%s, unless Kueue's configuration excludes or transforms it", l.Message())
-}
-
 const otherOrder = "fits only if its pod sets are placed in another order, which Kueue does not try"
 
 // never decides that the request can never run, if that is so however its
 // Pods are placed.
 func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
-	isCertain := s.isSurelyLacking(result.uncovered)
-	if result.uncovered != "" && (isCertain || result.worst == nil) {
-		s.lackQuota(result, isCertain)
+	if len(result.uncovered) > 0 && (s.isSurelyUncovered(result) || result.worst == nil) {
+		s.lackQuota(a, result, all)
 		return
 	}
 	if possible, isSure := a.isPossible(all); possible || !isSure {
@@ -332,6 +309,7 @@ func (s *site) never(a *assigner, result *assignment, all []podSetDemand) {
 	}
 	s.amount(result)
 	s.suggest(result)
+	s.coverNext(result)
 	s.decide(inspect.Never, reasonOf(result), "%s", neverText(result, s.queue))
 }
 

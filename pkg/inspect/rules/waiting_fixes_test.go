@@ -22,7 +22,7 @@ func TestFixesOfWaits(t *testing.T) {
 		},
 		"missing resource": {
 			"NoMatchingFlavor", assign + "resource example.com/foo unavailable in ClusterQueue",
-			"has no quota for example.com/foo", "add example.com/foo to a flavor of the ClusterQueue on ",
+			"has no quota for example.com/foo", "add example.com/foo to a flavor of ClusterQueue cluster-queue on ",
 		},
 		"taint":                    {"NoMatchingFlavor", assign + "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "taint spot=true:NoSchedule of flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template, then delete Job default/train, and create it again"},
 		"taint, before Kueue 0.19": {"Pending", assign + "untolerated taint {spot true NoSchedule <nil>} in flavor spot", "taint spot=true:NoSchedule of flavor spot", "tolerate taint spot=true:NoSchedule of flavor spot in the Pod template, then delete Job default/train, and create it again"},
