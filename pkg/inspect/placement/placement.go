@@ -104,7 +104,7 @@ func (a *Surroundings) through(manager *inspect.Facts, request *Request, submitt
 		}
 		all = append(all, *p)
 	}
-	if own.Manager && isUncovered(own) && len(all) > len(names) {
+	if own.Manager && isUncovered(own) {
 		a.coverOnWorker(&all[0], manager, r, entry, submitted, all[1:])
 	}
 	return all
