@@ -70,10 +70,11 @@ func (a *Surroundings) openQueue(own *inspect.Placement, manager *inspect.Facts,
 	entry := role{isNew: true, isEntry: true, isGiven: len(names) > 0, owners: ownersOn(manager), assumed: localQueueFor(r, queue)}
 	last := newSite(manager, r, a, entry, nil).judge()
 	refuseOwner(last, manager, queue, r, true)
-	var steps []inspect.PlacementChange
+	steps := doubted(last)
 	if len(names) > 0 {
-		var worker *inspect.Placement
-		if worker, steps = a.openWorker(manager, names, r, queue); last.Verdict != inspect.Never {
+		worker, opens := a.openWorker(manager, names, r, queue)
+		steps = slices.Concat(opens, steps, doubted(worker))
+		if last.Verdict != inspect.Never {
 			last = worker
 		}
 	}

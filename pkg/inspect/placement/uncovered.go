@@ -41,7 +41,7 @@ func (s *site) lackQuota(a *assigner, result *assignment, all []podSetDemand) {
 	text := kueue.UncoveredText(s.uncovered(result)...)
 	if !s.isSurelyUncovered(result) {
 		s.coverBy(result)
-		s.decide(inspect.Unknown, inspect.NoSuchResource, "%s, %s", text, unlessExcluded(result))
+		s.decide(inspect.Unknown, inspect.NoSuchResource, "%s, %s", text, unlessExcluded(s.Uncovered))
 		return
 	}
 	if possible, isSure := a.isPossible(all); result.worst != nil && isSure && !possible {
@@ -57,9 +57,9 @@ func (s *site) lackQuota(a *assigner, result *assignment, all []podSetDemand) {
 
 // unlessExcluded says on what it depends whether Kueue counts resources that no flavor has (kueue:
 // apis/config/v1beta2/configuration_types.go, excludeResourcePrefixes and transformations).
-func unlessExcluded(result *assignment) string {
+func unlessExcluded(resources []string) string {
 	pronoun := "it"
-	if len(result.uncovered) > 1 {
+	if len(resources) > 1 {
 		pronoun = "them"
 	}
 	return "unless Kueue's configuration excludes or transforms " + pronoun
@@ -105,11 +105,22 @@ func (s *site) coverNext(result *assignment) {
 	}
 	steps := stepsOf(s.covers(result.uncoveredNames(), s.queue.Queue)[:1])
 	if !s.isSurelyUncovered(result) {
-		steps[0].Text += ", " + unlessExcluded(result)
+		steps[0].Text += ", " + unlessExcluded(result.uncoveredNames())
 	}
 	for i := range s.Changes {
 		s.Changes[i].Then = slices.Concat(s.Changes[i].Then, steps)
 	}
+}
+
+// doubted returns the change of a queue that may have no quota for some resources of a request, as a step of another change;
+// none if the queue has it, or surely lacks it.
+func doubted(p *inspect.Placement) []inspect.PlacementChange {
+	if !isUncovered(p) || p.Verdict != inspect.Unknown || len(p.Changes) == 0 {
+		return nil
+	}
+	c := p.Changes[0]
+	c.Message += ", " + unlessExcluded(p.Uncovered)
+	return []inspect.PlacementChange{c}
 }
 
 // isUncovered reports whether a queue has no quota for resources of the request.

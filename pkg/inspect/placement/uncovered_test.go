@@ -75,6 +75,7 @@ func changesOf(p *inspect.Placement) (texts []string) {
 // TestUncoveredEverywhere checks that the changes of a manager without quota for some resources suffice: they include what
 // its workers lack, unless one of them lacks nothing.
 func TestUncoveredEverywhere(t *testing.T) {
+	const unless = ", unless Kueue's configuration excludes or transforms it"
 	const here, there = "to a flavor of ClusterQueue q on hub", "to a flavor of ClusterQueue q on paris"
 	memory := strings.NewReplacer("[cpu]", "[cpu, memory]", "[{name: cpu, nominalQuota: 4}]", "[{name: cpu, nominalQuota: 4}, {name: memory, nominalQuota: 9Gi}]").Replace(simple("4"))
 	for name, tt := range map[string]struct {
@@ -89,6 +90,9 @@ func TestUncoveredEverywhere(t *testing.T) {
 			[]string{"add memory " + here + ", and then add cpu and memory " + there, "remove the requests and limits for cpu and memory"},
 		},
 		"the worker has them": {memory, "cpu: 1, memory: 1Gi", []string{"add memory " + here, "remove the requests and limits for memory"}},
+		"the manager has no LocalQueue either": {
+			simple("4"), "cpu: 1, memory: 1Gi", []string{"create LocalQueue ml/q on hub, and then add memory " + here + unless + ", and then add memory " + there + unless},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := parse[world](t, tt.worker)
@@ -99,6 +103,9 @@ func TestUncoveredEverywhere(t *testing.T) {
 			r := placement.OfJob(&j, "q")
 			r.Owner = delegation.MultiKueue
 			hub := managerOfParis(t)
+			if strings.Contains(name, "LocalQueue") {
+				hub.Kueue.Capacity.LocalQueues = nil
+			}
 			hub.Kueue.Addresses = map[string]kubecontext.Address{"paris": {Server: "https://paris"}}
 			v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub, worker}, []kubecontext.Address{{Context: "paris", Server: "https://paris"}})
 			all := placement.Submit(v, &r)
