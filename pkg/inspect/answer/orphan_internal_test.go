@@ -50,7 +50,8 @@ func TestOrphansThatHoldAPart(t *testing.T) {
 		"a part":            {[]inspect.Holder{holder("old", "4"), holder("new", "2")}, "Orphan ml/old holds 4; ml/new holds 2.", []string{old("old", "4") + ", and then wait for ml/new on w to finish"}},
 		"a part, after one": {[]inspect.Holder{holder("new", "4"), holder("old", "2")}, "ml/new holds 4; ml/old holds 2.", []string{old("old", "2") + ", and then wait for ml/new on w to finish"}},
 		"a part of many": {
-			[]inspect.Holder{holder("old", "2"), holder("new", "2"), holder("newer", "2")}, "Orphan ml/old holds 2; ml/new holds 2; ml/newer holds 2.",
+			[]inspect.Holder{holder("old", "2"), holder("new", "2"), holder("newer", "2")},
+			"Orphan ml/old holds 2; ml/new holds 2; ml/newer holds 2.",
 			[]string{old("old", "2") + ", and then wait for ml/new and others on w to finish"},
 		},
 		"together":      {[]inspect.Holder{holder("old", "4"), holder("old2", "2"), holder("new", "1")}, "Orphan ml/old holds 4; orphan ml/old2 holds 2.", []string{old("old", "4") + ", and then " + old("old2", "2")}},
