@@ -77,7 +77,8 @@ func TestCheckExitCodes(t *testing.T) {
 		"suppressed":         {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "jm013"}, util.ExitOK, "No findings in 1 delegated Job on 3 clusters; 1 error suppressed (--suppress)\n"},
 		"suppressed by name": {[]string{"--from", problemFleet, "--grace", "0s", "--suppress", "JM013=default/tr*"}, util.ExitOK, "No findings in 1 delegated Job on 3 clusters; 1 error suppressed (--suppress)\n"},
 		"suppressed after advice": {
-			[]string{"-A", "--from", filepath.Join(recordings, "cohort-borrowing"), "--grace", "0s", "--suppress", "JM029"}, util.ExitOK,
+			[]string{"-A", "--from", filepath.Join(recordings, "cohort-borrowing"), "--grace", "0s", "--suppress", "JM029"},
+			util.ExitOK,
 			"No findings in 4 delegated Jobs on 3 clusters; 1 error, 1 info suppressed (--suppress)\n",
 		},
 		"suppressed document": {

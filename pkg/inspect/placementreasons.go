@@ -111,15 +111,7 @@ func (p *Placement) Why() string {
 	case p.Reason == OverLimit && p.Flavor != "":
 		return p.overLimit()
 	case p.Reason == QuotaInUse && len(p.Holders) > 0:
-		h := p.Holders[0]
-		text := h.Namespace + "/" + h.Name + " holds " + h.Amount
-		if h.Orphan {
-			text = "orphan " + text
-		}
-		if more := len(p.Holders) - 1; more > 0 {
-			text += ", and " + Count(more, "other")
-		}
-		return text
+		return p.firstHolder()
 	case p.Reason == SaidByKueue && p.Wait != nil && !p.IsOutdated():
 		return p.Wait.Text()
 	case p.Reason == NoSuchResource && len(p.Uncovered) > 0:
@@ -132,6 +124,19 @@ func (p *Placement) Why() string {
 		return p.Said
 	}
 	return p.Message
+}
+
+// firstHolder names the Job that holds most of the quota, and counts the others.
+func (p *Placement) firstHolder() string {
+	h := p.Holders[0]
+	text := h.Namespace + "/" + h.Name + " holds " + h.Amount
+	if h.Orphan {
+		text = "orphan " + text
+	}
+	if more := len(p.Holders) - 1; more > 0 {
+		text += ", and " + Count(more, "other")
+	}
+	return text
 }
 
 // overLimit names the limits that a Job exceeds, of a flavor or of several resources, and a queue that is closed
