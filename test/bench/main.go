@@ -31,7 +31,7 @@ Most results are ratios to what users would otherwise do, measured in the same r
 memory, requests or delays. Compare ratios, not times: times depend on the machine, and API servers run on the same
 processors as the plugin. If a goal is not met, the reason is below its table.
 
-The load shows how busy the machine was. If nothing else runs, the API servers and the plugin cause a load of 5 to 7 on
+The load shows how busy the machine was. If nothing else runs, the API servers and the plugin cause a load of up to 7 on
 two processors. If the load was higher, ignore the ratios of times; compare only memory.
 
 The first result of each benchmark:

@@ -77,7 +77,7 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	baseline := "MultiKueue, seen on such clusters: "
+	baseline := "MultiKueue, in an earlier measurement: "
 	return figures.Save(*file, figures.Section{
 		Title: "dispatch", How: fmt.Sprintf("From a change of a mirror's status to the same on its origin, watched from outside; %d changes, %d a second over %d Jobs.", *changes, *rate, *many),
 		Figures: append([]figures.Figure{

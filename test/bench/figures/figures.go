@@ -43,6 +43,14 @@ func (f Figure) goal() string {
 	return fmt.Sprintf("at most %.4g %s", f.Goal, f.Unit)
 }
 
+// result returns the number in its unit. A negative "more" is a positive "less".
+func (f Figure) result() string {
+	if unit, isMore := strings.CutSuffix(f.Unit, " more"); isMore && f.Is < 0 {
+		return fmt.Sprintf("%.3g %s less", -f.Is, unit)
+	}
+	return fmt.Sprintf("%.3g %s", f.Is, f.Unit)
+}
+
 // Section has the results of one benchmark.
 type Section struct {
 	Title string
@@ -163,7 +171,7 @@ func (s *Section) write(b *strings.Builder) {
 		} else if f.Goal == 0 {
 			met = "-"
 		}
-		fmt.Fprintf(b, "| %s | %s | %s | %.3g %s | %s | %s |\n", f.What, f.Value, orNone(f.Baseline), f.Is, f.Unit, f.goal(), met)
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s |\n", f.What, f.Value, orNone(f.Baseline), f.result(), f.goal(), met)
 	}
 	for _, f := range s.Figures {
 		if !f.Met() && f.Why != "" {

@@ -20,7 +20,7 @@ func TestPage(t *testing.T) {
 		results := t.TempDir()
 		for _, name := range files {
 			text, err := json.Marshal(figures.Section{Title: name + title, Figures: []figures.Figure{
-				{What: name, Baseline: "kubectl: 2 s", Is: 0.5, Unit: "times as long"}, {What: "memory"},
+				{What: name, Baseline: "kubectl: 2 s", Is: 0.5, Unit: "times as long"}, {What: "memory", Is: -5.4, Unit: "MB more"},
 			}})
 			assert.NilError(t, err)
 			assert.NilError(t, os.WriteFile(filepath.Join(results, name+".json"), text, 0o600))
@@ -38,6 +38,7 @@ func TestPage(t *testing.T) {
 				titles = append(titles, title)
 			}
 		}
+		assert.Assert(t, strings.Contains(string(text), "| memory |  | - | 5.4 MB less | - | - |\n"), text)
 		return strings.Join(titles, ", ")
 	}
 	assert.Equal(t, write(" 1", "ls", "dispatch"), "ls 1, dispatch 1")
