@@ -61,7 +61,7 @@ you choose some.
   EVICTED    how often the Job was evicted
   LOST       run time lost to evictions
   RESULT     how the Job ended
-  RESOURCES  quota on the manager that the Pods that run at once had together
+  RESOURCES  total quota on the manager, for all Pods that ran at once
 
 With --by, there is one row for each group:
 
