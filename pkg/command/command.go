@@ -59,6 +59,20 @@ func PluginFor(k delegation.Kind, verb, context, namespace, name string) Command
 	return Plugin(verb, Argument(k, name), "-n", namespace, "--context", context)
 }
 
+// CancelFor returns the command that ends the dispatch of an object, with its owner.
+func CancelFor(k delegation.Kind, context, namespace, name string, owner delegation.Owner) Command {
+	return PluginFor(k, "cancel", context, namespace, name).With(OwnerFlag(owner)...)
+}
+
+// OwnerFlag returns the flag that dispatch and cancel need for the objects of an owner. They need none for our own,
+// and take no objects of the built-in controller.
+func OwnerFlag(owner delegation.Owner) []string {
+	if owner == delegation.Dispatch || owner.IsBuiltIn() {
+		return nil
+	}
+	return []string{"--managed-by", string(owner)}
+}
+
 // With returns the command with more words.
 func (c Command) With(words ...string) Command {
 	c.words = slices.Concat(c.words, words)

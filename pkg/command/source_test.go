@@ -63,7 +63,7 @@ func isFormat(call *ast.CallExpr) bool {
 
 // hasCommand reports whether an argument contains commands, by the name of its function.
 func hasCommand(arg ast.Expr) bool {
-	functions := []string{"Kubectl", "Of", "Plugin", "PluginFor", "Say", "restoreCommand", "describeBackup", "HowToRemove", "cancelFor", "recreateFor", "Resume", "Cancel"}
+	functions := []string{"Kubectl", "Of", "Plugin", "PluginFor", "Say", "restoreCommand", "describeBackup", "HowToRemove", "cancelFor", "CancelFor", "recreateFor", "Resume", "Cancel"}
 	if call, ok := arg.(*ast.CallExpr); ok {
 		return slices.Contains(functions, nameOf(call.Fun))
 	}

@@ -109,9 +109,8 @@ func (c *Canceller) prepare(ctx context.Context, events *Recorder, k delegation.
 	if origin == nil {
 		return nil, nil, fmt.Errorf("context %q: %s not found. Name the namespace with -n", ref.Context, ref.WithKind())
 	}
-	if owner := object.OwnerOf(k, origin); owner != c.Owner {
-		return nil, nil, command.Errorf("%s is managed by %s, not by %s: this plugin did not dispatch it. To end the %s: %s",
-			ref.WithKind(), owner, c.Owner, k.Kind, c.Origin.Kubectl(namespace, "delete", command.KindName(k), name))
+	if object.OwnerOf(k, origin) != c.Owner {
+		return nil, nil, c.refuseOwner(ctx, k, origin)
 	}
 	ref.UID = string(origin.GetUID())
 	x = &cancellation{Canceller: c, events: events, kind: k, ref: ref, copier: workloadOf(k).newCopier(c.OriginMinor)}

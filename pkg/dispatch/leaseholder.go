@@ -63,14 +63,9 @@ func heldBy(found *coordinationv1.Lease) *heldError {
 // "" if none does. remedy is the fix if cancelling the dispatch does not help.
 func DescribeHolder(ctx context.Context, c *fleet.Cluster, now clock.PassiveClock, k delegation.Kind, origin *unstructured.Unstructured) (holder string, remedy command.Prose, err error) {
 	s := &leaseStore{cluster: c, kind: k, origin: refOf(c, origin)}
-	found, err := s.get(ctx)
-	switch {
-	case s.isGone(err):
-		return "", "", nil
-	case err != nil:
+	found, err := s.find(ctx)
+	if err != nil || found == nil || !s.isHeld(found, now.Now()) {
 		return "", "", err
-	case !s.isOurs(found) || !s.isHeld(found, now.Now()):
-		return "", "", nil
 	}
 	held, verb := heldBy(found), "dispatches"
 	if held.Within > longestLease {

@@ -40,6 +40,15 @@ func (s *leaseStore) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return found, s.cluster.Checked(err, leaseResource(), s.name())
 }
 
+// find returns the Lease of our origin; nil if there is none.
+func (s *leaseStore) find(ctx context.Context) (*coordinationv1.Lease, error) {
+	found, err := s.get(ctx)
+	if s.isGone(err) || err == nil && !s.isOurs(found) {
+		return nil, nil
+	}
+	return found, err
+}
+
 // isGone reports whether the error of an API server means that the Lease does not exist.
 func (s *leaseStore) isGone(err error) bool {
 	return kubecontext.IsGone(err, leaseResource().GroupResource(), s.name())

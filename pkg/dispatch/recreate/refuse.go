@@ -88,11 +88,7 @@ func refuseDispatched(old *unstructured.Unstructured, o Options) (reason string,
 
 // cancelFor returns the command that ends the dispatch of an object.
 func cancelFor(old *unstructured.Unstructured, o Options) command.Command {
-	c := command.PluginFor(o.Kind, "cancel", o.Context, old.GetNamespace(), old.GetName())
-	if owner := object.OwnerOf(o.Kind, old); owner != delegation.Dispatch && !owner.IsBuiltIn() {
-		c = c.With("--managed-by", string(owner))
-	}
-	return c
+	return command.CancelFor(o.Kind, o.Context, old.GetNamespace(), old.GetName(), object.OwnerOf(o.Kind, old))
 }
 
 // refuseControlled refuses an object whose controller would create another one.

@@ -66,7 +66,7 @@ func DispatchTo(j *inspect.Job, context, namespace string) command.Command {
 	if namespace != j.Namespace {
 		c = c.With("--namespace-to", namespace)
 	}
-	return c.With(ownerFlag(j)...)
+	return c.With(command.OwnerFlag(j.ManagedBy)...)
 }
 
 // NewMirrorFlag makes dispatch create a new mirror if somebody deleted the old one, or resume
@@ -74,14 +74,8 @@ func DispatchTo(j *inspect.Job, context, namespace string) command.Command {
 const NewMirrorFlag = "--new-mirror"
 
 // Cancel returns the command that ends a dispatch.
-func Cancel(j *inspect.Job) command.Command { return Plugin("cancel", j).With(ownerFlag(j)...) }
-
-// ownerFlag returns the flag that names the owner of a Job, if it is not our own.
-func ownerFlag(j *inspect.Job) []string {
-	if j.ManagedBy == delegation.Dispatch {
-		return nil
-	}
-	return []string{"--managed-by", string(j.ManagedBy)}
+func Cancel(j *inspect.Job) command.Command {
+	return command.CancelFor(j.Row(), j.Context, j.Namespace, j.Name, j.ManagedBy)
 }
 
 // CanRecreate reports whether the command recreate can give a Job to an owner. It cannot
