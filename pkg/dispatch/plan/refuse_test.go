@@ -13,6 +13,8 @@ import (
 
 func TestPlanRefuses(t *testing.T) {
 	const recreate = "`kubectl jobs-managedby recreate train-28391 -n ml --context management --managed-by jobmanagedby.github.io/dispatch`"
+	const recreateOutside = "`kubectl jobs-managedby recreate train-28391 -n ml --context management --managed-by jobmanagedby.github.io/dispatch --queue ''`"
+	inQueue, pinned := edit{"metadata.labels[kueue.x-k8s.io/queue-name]", "gpu"}, edit{"metadata.annotations[jobmanagedby.github.io/mirror]", "c/ml/train-28391/u1"}
 	ended := func(kind string) edit {
 		return edit{"status", "yaml:{conditions: [{type: Suspended, status: 'False'}, {type: " + kind + ", status: 'True', lastTransitionTime: '2026-03-01T10:00:00Z'}]}"}
 	}
@@ -57,6 +59,31 @@ func TestPlanRefuses(t *testing.T) {
 			[]edit{{"spec.managedBy", "acme.example/runner"}, {"metadata.uid", nil}},
 			"is managed by acme.example/runner, whose controller would write its status too",
 			"leave it to that controller, or take it over: set spec.managedBy to jobmanagedby.github.io/dispatch",
+		},
+		"MultiKueue, in a queue": {
+			[]edit{{"spec.managedBy", "kueue.x-k8s.io/multikueue"}, inQueue},
+			"is managed by kueue.x-k8s.io/multikueue: MultiKueue and dispatch would both write its status",
+			"leave it to MultiKueue, or take it over: " + recreateOutside,
+		},
+		"no managedBy, in a queue": {
+			[]edit{{"spec.managedBy", nil}, inQueue},
+			"is not delegated, so its own cluster runs it, and managedBy is immutable",
+			recreateOutside + " creates it again; dispatch -f FILE creates one that does not exist yet",
+		},
+		"complete, in a queue": {
+			[]edit{ended("Complete"), inQueue},
+			"is Complete since 2026-03-01T10:00:00Z", "to run it again: " + recreateOutside,
+		},
+		"dispatched with another owner": {
+			[]edit{{"spec.managedBy", "acme.example/runner"}, pinned},
+			"is managed by acme.example/runner, not by jobmanagedby.github.io/dispatch, but names a mirror of dispatch",
+			"if it was dispatched with --managed-by, resume it with the same flag, or end it: " +
+				"`kubectl jobs-managedby cancel train-28391 -n ml --context management --managed-by acme.example/runner`",
+		},
+		"dispatched with another owner, and complete": {
+			[]edit{{"spec.managedBy", "acme.example/runner"}, pinned, ended("Complete")},
+			"is managed by acme.example/runner, whose controller would write its status too",
+			"leave it to that controller, or take it over: " + recreate,
 		},
 		"complete": {
 			[]edit{ended("Complete")},
@@ -106,7 +133,7 @@ func TestPlanRefuses(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			made, err := plan.New(originJob(t, tt.edits...), into)
+			made, err := plan.New(originJob(t, neverDispatched(tt.edits...)...), into)
 			assert.Assert(t, made == nil)
 			var refused *plan.RefusedError
 			assert.Assert(t, errors.As(err, &refused), "%v", err)
@@ -115,9 +142,14 @@ func TestPlanRefuses(t *testing.T) {
 			assert.Assert(t, strings.HasPrefix(refused.Origin, "ml/"))
 		})
 	}
-	_, err := plan.New(originJob(t, edit{"spec.managedBy", "acme.example/runner"}), into)
+	_, err := plan.New(originJob(t, neverDispatched(edit{"spec.managedBy", "acme.example/runner"})...), into)
 	assert.Error(t, err, "job ml/train-28391 is managed by acme.example/runner, whose controller would write its status too; "+
 		"leave it to that controller, or take it over: "+recreate)
+	acme := into
+	acme.Owner = "acme.example/runner"
+	_, err = plan.New(originJob(t), acme)
+	assert.Error(t, err, "job ml/train-28391 is managed by jobmanagedby.github.io/dispatch, not by acme.example/runner; "+
+		"to dispatch it, use --managed-by jobmanagedby.github.io/dispatch")
 	_, err = plan.New(originJob(t, edit{"metadata.name", nil}), into)
 	assert.Error(t, err, "job ml/train-* has no name; give it a metadata.name, which its mirror will have too")
 }

@@ -113,13 +113,9 @@ func RecreateIn(v *view.View, j *inspect.Job, owner delegation.Owner, queue stri
 	return c
 }
 
-// mustLeaveQueue reports whether a Job must leave its queue for an owner: MultiKueue rejects Jobs of other owners
-// in its queues, and a Job that is dispatched by hand needs no queue.
+// mustLeaveQueue reports whether a Job must leave its queue for an owner.
 func mustLeaveQueue(v *view.View, j *inspect.Job, owner delegation.Owner) bool {
-	if j.Queue() == "" || owner == delegation.MultiKueue {
-		return false
-	}
-	return owner == delegation.Dispatch || v.IsInMultiKueue(j)
+	return owner.MustLeaveQueue(j.Queue(), v.IsInMultiKueue(j))
 }
 
 // isAtWork reports whether a Job visibly runs on its own cluster.
