@@ -114,6 +114,7 @@ func TestCheckExecUsage(t *testing.T) {
 		"--exec requires --watch":                        {"--exec", "true"},
 		"--exec cannot be combined with --fail-on none":  {"-w", "--exec", "true", "--fail-on", "none"},
 		`--exec "  " is not a command: no words`:         {"-w", "--exec", "  "},
+		`--exec "" is not a command: no words`:           {"-w", "--exec", ""},
 		`--exec "a 'b" is not a command: EOF found`:      {"-w", "--exec", "a 'b"},
 		`--exec: cannot run "no-such-program-anywhere"`:  {"-w", "--exec", "no-such-program-anywhere -x"},
 		"--exec-timeout must be more than zero, not -1s": {"-w", "--exec", "true", "--exec-timeout", "-1s"},

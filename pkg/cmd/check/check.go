@@ -42,8 +42,8 @@ type checkFlags struct {
 	// exec is the command to run for each finding that appears or is cleared.
 	exec        string
 	execTimeout time.Duration
-	// limitsExec is set if --exec-timeout was given.
-	limitsExec bool
+	// isExecGiven and isTimeoutGiven are set if --exec and --exec-timeout were given, with any value.
+	isExecGiven, isTimeoutGiven bool
 }
 
 // checkOptions are the checked options of check.
@@ -106,7 +106,7 @@ not be checked.`,
 	}
 	f.addTo(cmd)
 	cmd.RunE = util.Runs(func(args []string) (*checkOptions, error) {
-		f.limitsExec = cmd.Flags().Changed("exec-timeout")
+		f.isExecGiven, f.isTimeoutGiven = cmd.Flags().Changed("exec"), cmd.Flags().Changed("exec-timeout")
 		return f.toOptions(env, args)
 	})
 	return cmd
@@ -149,7 +149,7 @@ func (f *checkFlags) toOptions(env util.Environment, args []string) (*checkOptio
 	if err := errors.Join(err, formatErr, namesErr, util.NamesOrSelectors(args, f.selector), f.RefuseWatch(util.WatchFlag(f.watch)), o.format.RefuseWatch(util.WatchFlag(f.watch)), f.conflicts(), util.ValidateFailOn(f.failOn)); err != nil {
 		return nil, &util.UsageError{Err: err}
 	}
-	if f.exec != "" {
+	if f.isExecGiven {
 		words, err := parseCommand(f.exec)
 		if err != nil {
 			return nil, &util.UsageError{Err: err}
@@ -176,11 +176,11 @@ func (f *checkFlags) conflicts() error {
 	switch {
 	case f.grace < 0:
 		return fmt.Errorf("--grace must be zero or more, not %s", f.grace)
-	case f.exec != "" && !f.watch:
+	case f.isExecGiven && !f.watch:
 		return errors.New("--exec requires --watch")
-	case f.exec != "" && f.failOn == util.FailOnNone:
+	case f.isExecGiven && f.failOn == util.FailOnNone:
 		return errors.New("--exec cannot be combined with --fail-on none: no finding would run the command")
-	case f.limitsExec && f.exec == "":
+	case f.isTimeoutGiven && !f.isExecGiven:
 		return errors.New("--exec-timeout requires --exec")
 	case f.execTimeout <= 0:
 		return fmt.Errorf("--exec-timeout must be more than zero, not %s", f.execTimeout)
