@@ -87,3 +87,76 @@ func TestQueuesPendingWithFewRights(t *testing.T) {
 	assert.Assert(t, strings.Contains(errOut, "1 of 2 contexts were not read completely"), errOut)
 	assert.Assert(t, !strings.Contains(errOut, "nothing waits"), errOut)
 }
+
+// TestSummaryOfUnread checks that the summary has a question mark for what could not be read, and claims of no cluster
+// then that no manager names it.
+func TestSummaryOfUnread(t *testing.T) {
+	for name, tt := range map[string]struct {
+		recording, context, resource string
+		// want are the beginnings of the first rows of clusters.
+		want map[string]string
+		// states are states in the document. Those that depend on addresses are not: a served recording has others.
+		states map[string]queues.ClusterCondition
+	}{
+		"a lost worker": {
+			recording: "worker-lost",
+			want:      map[string]string{"kwok-w1": "kwok-w1 worker1 Lost 11s ? ? ? ? ? ? ?"},
+			states:    map[string]queues.ClusterCondition{"kwok-mgr": queues.ClusterManager, "kwok-w1": queues.ClusterLost, "kwok-w2": queues.ClusterActive},
+		},
+		"MultiKueueClusters of the manager": {
+			recording: "running", context: "kwok-mgr", resource: "multikueueclusters",
+			want:   map[string]string{"kwok-mgr": "kwok-mgr ? Manager cpu 2 9k 1 0 8998 ", "kwok-w2": "kwok-w2 ? Unknown cpu 0 9k 0 0 9k -"},
+			states: map[string]queues.ClusterCondition{"kwok-mgr": queues.ClusterManager, "kwok-w1": queues.ClusterUnknown, "kwok-w2": queues.ClusterUnknown},
+		},
+		"MultiKueueClusters of a worker": {
+			recording: "running", context: "kwok-w1", resource: "multikueueclusters",
+			states: map[string]queues.ClusterCondition{"kwok-mgr": queues.ClusterManager, "kwok-w1": queues.ClusterActive},
+		},
+		"ClusterQueues of a worker": {
+			recording: "running", context: "kwok-w1", resource: "clusterqueues",
+			want:   map[string]string{"kwok-w1": "kwok-w1 worker1 Active ? ? ? ? ? ? ?"},
+			states: map[string]queues.ClusterCondition{"kwok-mgr": queues.ClusterManager, "kwok-w1": queues.ClusterActive},
+		},
+		"Workloads of the manager": {
+			recording: "running", context: "kwok-mgr", resource: "workloads",
+			want:   map[string]string{"kwok-mgr": "kwok-mgr - Manager cpu 2 9k ? ? 8998 ?"},
+			states: map[string]queues.ClusterCondition{"kwok-mgr": queues.ClusterManager},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := []string{"queues", "--summary", "--from", filepath.Join(recordings, tt.recording)}
+			if tt.resource != "" {
+				args = []string{"queues", "--summary", "--kubeconfig", serve(t, filepath.Join(recordings, tt.recording), func(context string, w http.ResponseWriter, r *http.Request) bool {
+					asked, ok := rbactest.RequestOf(r)
+					if !ok || context != tt.context || asked.Resource != tt.resource {
+						return false
+					}
+					rbactest.Refuse(w, asked)
+					return true
+				})}
+			}
+			out, errOut, code := run(t, args...)
+			assert.Equal(t, code, util.ExitPartial, errOut)
+			rows := map[string]string{}
+			for line := range strings.Lines(out) {
+				cells := strings.Fields(line)
+				if len(cells) > 5 && rows[cells[0]] == "" {
+					rows[cells[0]] = strings.Join(cells, " ")
+				}
+			}
+			for context, want := range tt.want {
+				assert.Assert(t, strings.HasPrefix(rows[context], want), out)
+			}
+			out, _, _ = run(t, append(args, "-o", "json")...)
+			var list queues.QueueList
+			assert.NilError(t, json.Unmarshal([]byte(out), &list))
+			states := map[string]queues.ClusterCondition{}
+			for _, row := range list.Items {
+				states[row.Context] = row.Cluster.State
+			}
+			for context, want := range tt.states {
+				assert.Equal(t, states[context], want, context)
+			}
+		})
+	}
+}

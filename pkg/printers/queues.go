@@ -106,7 +106,12 @@ func clusterColumns(list *queues.QueueList, o TableOptions) []column[*queues.Que
 			}
 			return Safe(q.Context)
 		}},
-		{title: "CLUSTER", shrinks: true, dropRank: 2, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", "))) }},
+		{title: "CLUSTER", shrinks: true, dropRank: 2, cell: func(q *queues.QueueQuota) string {
+			if q.Cluster.UnreadNames && len(q.Cluster.Names) == 0 {
+				return unknown
+			}
+			return absentIfEmpty(Safe(strings.Join(q.Cluster.Names, ", ")))
+		}},
 		{title: "STATE", alwaysShown: true, cell: func(q *queues.QueueQuota) string {
 			text := string(q.Cluster.State)
 			if q.Cluster.Since != nil {
@@ -127,17 +132,20 @@ func clusterColumns(list *queues.QueueList, o TableOptions) []column[*queues.Que
 			}
 			return Safe(strings.TrimPrefix(q.Cluster.Kueue, "v"))
 		}},
-		{title: "RESOURCE", shrinks: true, cell: func(q *queues.QueueQuota) string { return absentIfEmpty(Safe(q.Resource)) }},
+		{title: "RESOURCE", shrinks: true, cell: func(q *queues.QueueQuota) string { return amount(q, resourceOf(q)) }},
 		{title: "USED", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Used) }},
 		{title: "TOTAL", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Nominal) }},
 		{title: "RUNNING", dropRank: 4, cell: func(q *queues.QueueQuota) string { return count(q.Cluster.Running) }},
 		{title: "WAITING", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return count(q.Cluster.Waiting) }},
 		{title: "LARGEST-FIT", alwaysShown: true, cell: func(q *queues.QueueQuota) string { return amount(q, q.Cluster.LargestFit) }},
 		{title: "LAST-ADMITTED", dropRank: 3, cell: func(q *queues.QueueQuota) string {
-			if q.Cluster.LastAdmittedAt == nil {
-				return none
+			switch {
+			case q.Cluster.LastAdmittedAt != nil:
+				return o.since(q.Context, q.Cluster.LastAdmittedAt.Time)
+			case q.Cluster.Running == nil:
+				return amount(q, nil)
 			}
-			return o.since(q.Context, q.Cluster.LastAdmittedAt.Time)
+			return none
 		}},
 	}
 }
@@ -155,12 +163,21 @@ func queueName(q *queues.QueueQuota) string {
 	return strings.Repeat(gap, len(q.Cohorts)) + name
 }
 
-// amount returns a quantity: "?" if it is unknown, "-" for a queue without quota.
+// resourceOf returns the resource of a row; nil if it has none.
+func resourceOf(q *queues.QueueQuota) *string {
+	if q.Resource == "" {
+		return nil
+	}
+	return &q.Resource
+}
+
+// amount returns a quantity: "?" if it is unknown, "-" for a queue or cluster without quota.
 func amount(q *queues.QueueQuota, quantity *string) string {
+	isUnread := q.Cluster != nil && q.Cluster.UnreadQuota
 	switch {
 	case quantity != nil:
 		return Safe(*quantity)
-	case q.Resource == "":
+	case q.Resource == "" && !isUnread:
 		return none
 	}
 	return unknown

@@ -103,8 +103,13 @@ type ClusterState struct {
 	Waiting *int `json:"waiting"`
 	// LargestFit is the most that one ClusterQueue could give in one flavor now; null if unknown.
 	LargestFit *string `json:"largestFit"`
-	// LastAdmittedAt is when the last running Workload was admitted; null if none runs.
+	// LastAdmittedAt is when the last running Workload was admitted; null if none runs, or if Running is
+	// null.
 	LastAdmittedAt *metav1.Time `json:"lastAdmittedAt"`
+
+	// UnreadNames is whether Names may lack some, and UnreadQuota whether the cluster may have quota that
+	// was not read.
+	UnreadNames, UnreadQuota bool `json:"-"`
 }
 
 // ClusterCondition is the state of a cluster.
@@ -123,7 +128,8 @@ const (
 	ClusterNoManager ClusterCondition = "NoManager"
 	// ClusterUnread is a cluster that could not be read, and of which no manager reports a state.
 	ClusterUnread ClusterCondition = "Unread"
-	// ClusterUnknown is a worker whose manager has not reported a state yet.
+	// ClusterUnknown is a worker whose manager has not reported a state yet, or a cluster that may be one:
+	// MultiKueueClusters of some cluster could not be read.
 	ClusterUnknown ClusterCondition = "Unknown"
 )
 

@@ -21,6 +21,7 @@ func Sum(v *inspect.Inventory) []QueueQuota {
 	s := &summary{inventory: v, workers: map[string][]workerOf{}}
 	for _, f := range v.Clusters {
 		s.learn(f)
+		s.isPartial = s.isPartial || isUnreadManager(f)
 	}
 	rows := []QueueQuota{}
 	known := map[*inspect.Facts]*cluster{}
@@ -32,13 +33,16 @@ func Sum(v *inspect.Inventory) []QueueQuota {
 		if c := clusterOf(v, f, known); c != nil {
 			rows = append(rows, c.sums(state)...)
 		} else {
+			state.UnreadQuota = !f.NoKueue
 			rows = append(rows, QueueQuota{
 				Context: f.Context, ClusterUID: f.ClusterUID, Kind: KindCluster, Name: f.Context, Cohorts: []string{}, Cluster: state, Problem: problemOfCluster(f, state),
 			})
 		}
 	}
 	for _, w := range s.unreachable {
-		rows = append(rows, QueueQuota{Kind: KindCluster, Name: w.name, Cohorts: []string{}, Cluster: w.state(), Problem: problemWith(w.state())})
+		state := w.state()
+		state.UnreadQuota = true
+		rows = append(rows, QueueQuota{Kind: KindCluster, Name: w.name, Cohorts: []string{}, Cluster: state, Problem: problemWith(state)})
 	}
 	return rows
 }
@@ -68,6 +72,14 @@ type summary struct {
 	// unreachable are those that no context reaches.
 	workers     map[string][]workerOf
 	unreachable []workerOf
+	// isPartial is whether the MultiKueueClusters of some cluster were not read.
+	isPartial bool
+}
+
+// isUnreadManager reports whether a cluster may name workers that are unknown, because its MultiKueueClusters, or
+// whether it has Kueue, could not be read. A cluster that does not answer at all is in the errors of the list.
+func isUnreadManager(f *inspect.Facts) bool {
+	return f.Err == nil && !f.NoKueue && (f.Gaps[inspect.PartClusters] != nil || f.Gaps[inspect.PartKueue] != nil)
 }
 
 // learn records what a manager reports about its workers.
@@ -87,13 +99,15 @@ func (s *summary) learn(f *inspect.Facts) {
 
 // stateOf returns the state of a cluster. If one manager has lost it, it is lost.
 func (s *summary) stateOf(f *inspect.Facts) *ClusterState {
-	state := &ClusterState{Names: []string{}, State: ClusterNoManager}
+	state := &ClusterState{Names: []string{}, State: ClusterNoManager, UnreadNames: s.isPartial}
 	switch {
 	case f.Err != nil:
 		state.State = ClusterUnread
 		state.Message = inspect.NewContextError(kubecontext.InContext(f.Context, "", f.Err)).Message
-	case f.Kueue != nil && len(f.Kueue.Clusters) > 0:
+	case f.Kueue != nil && len(f.Kueue.Clusters) > 0, isUnreadManager(f) && f.Kueue.HasMultiKueue():
 		state.State = ClusterManager
+	case s.isPartial:
+		state.State = ClusterUnknown
 	}
 	for i, w := range s.workers[f.Context] {
 		workerState := w.state()
@@ -141,6 +155,7 @@ func (c *cluster) sums(state *ClusterState) []QueueQuota {
 	slices.Sort(resources)
 	if len(resources) == 0 {
 		row := c.row(KindCluster, c.facts.Context)
+		state.UnreadQuota = c.capacity.Gaps[inspect.PartClusterQueues] != nil
 		row.Cluster, row.Problem = state, problemWith(state)
 		return []QueueQuota{row}
 	}
