@@ -23,6 +23,12 @@ const (
 	BlockedOnPreemptionGates = "BlockedOnPreemptionGates"
 )
 
+// PodsReadyTimeout is the reason of Evicted if the Pods were not ready within waitForPodsReady.timeout of the Kueue that
+// evicted the Workload. MultiKueue does not copy it from a worker: it sets its AdmissionCheck to Retry, so that the manager
+// evicts with the reason AdmissionCheck (kueue: pkg/controller/core/workload_controller.go;
+// pkg/controller/admissionchecks/multikueue/workload.go).
+const PodsReadyTimeout = "PodsReadyTimeout"
+
 // DelayedTopology is the reason why a Workload with quota is not admitted yet
 // (kueue: apis/kueue/v1beta2/workload_types.go).
 const DelayedTopology = "PendingDelayedTopologyRequests"

@@ -38,6 +38,23 @@ func targetOf(t *testing.T, clusterQueue string) kueue.FixTarget {
 	return target
 }
 
+// TestFixUnready checks that the fixes of a Workload whose Pods were not ready in time name the Kueue that evicted it, and
+// show the next Pods, or without a known Job the Workload.
+func TestFixUnready(t *testing.T) {
+	const raise = "\nraise waitForPodsReady.timeout in the configuration of Kueue on w1, if its Pods only need longer"
+	const evicted = `{metadata: {namespace: ml, name: job-a, OWNER}, status: {conditions: [
+		{type: QuotaReserved, status: "False", reason: PendingEvaluation, message: Exceeded the PodsReady timeout, lastTransitionTime: null},
+		{type: Evicted, status: "True", reason: PodsReadyTimeout, message: Exceeded the PodsReady timeout, lastTransitionTime: null}]}}`
+	for owner, want := range map[string]string{
+		"ownerReferences: [{apiVersion: batch/v1, kind: Job, name: a, uid: a, controller: true}]": "wait until Kueue queues the Workload again; then check why its Pods do not become ready: kubectl jobs-managedby logs a -n ml --context w1 -f",
+		"labels: {}": "wait until Kueue queues the Workload again; then check why Kueue evicted it: kubectl --context w1 -n ml describe workloads.kueue.x-k8s.io job-a",
+	} {
+		w := workload(t, strings.Replace(evicted, "OWNER", owner, 1))
+		wait := w.Waiting()
+		assert.Equal(t, fixesOf(&wait, kueue.FixTarget{Context: "w1", Workload: w}), want+raise)
+	}
+}
+
 // TestFixes checks that each reason has its fix, with a command if one does
 // what the text says.
 func TestFixes(t *testing.T) {

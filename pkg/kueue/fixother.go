@@ -177,10 +177,29 @@ func (s FixTarget) fixOther(w *Wait) []command.Fix {
 	case ReasonPreempted:
 		return []command.Fix{fix("wait until other Workloads release quota")}
 	case ReasonBackoff, ReasonEvicted:
+		if w.IsUnready() {
+			return s.FixUnready()
+		}
 		return []command.Fix{fixBy(s.describe(), "wait until Kueue queues the Workload again; check why Kueue evicted it")}
 	case ReasonNotEvaluated, ReasonTopologyPending:
 		return []command.Fix{fix("wait for the scheduler of Kueue on %s", s.Context)}
 	default:
 		return []command.Fix{}
 	}
+}
+
+// FixUnready returns the fixes of a Workload that Kueue evicted because its Pods were not ready in time, now or before. Its
+// Pods are then gone, so only the next ones show why. The timeout is that of the Kueue that evicted it.
+func (s FixTarget) FixUnready() []command.Fix {
+	check := fixBy(s.describe(), "check why Kueue evicted it")
+	if owner := s.owner(); owner != nil {
+		if row, ok := delegation.KindOf(schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind)); ok {
+			logs := command.PluginFor(row, "logs", s.Context, s.Workload.Namespace, owner.Name).With("-f")
+			check = fixBy(logs, "check why its Pods do not become ready")
+		}
+	}
+	if !s.Workload.Is(QuotaReserved) {
+		check.Text = "wait until Kueue queues the Workload again; then " + check.Text
+	}
+	return []command.Fix{check, fix("raise waitForPodsReady.timeout in the configuration of Kueue on %s, if its Pods only need longer", s.Context)}
 }

@@ -49,7 +49,7 @@ func boostedPriority(priority *int32, annotations map[string]string) int32 {
 // in time, has the time of its eviction.
 func queuedAt(created time.Time, conditions []metav1.Condition) time.Time {
 	evicted := meta.FindStatusCondition(conditions, Evicted)
-	if evicted != nil && evicted.Status == metav1.ConditionTrue && slices.Contains([]string{"AdmissionCheck", "PodsReadyTimeout"}, evicted.Reason) {
+	if evicted != nil && evicted.Status == metav1.ConditionTrue && slices.Contains([]string{"AdmissionCheck", PodsReadyTimeout}, evicted.Reason) {
 		return evicted.LastTransitionTime.Time
 	}
 	return created

@@ -177,6 +177,8 @@ type Wait struct {
 	// Partial is true if the Workload may start with fewer Pods. Kueue's message is about
 	// all Pods, so an amount in it does not prove that the Workload never fits.
 	Partial bool `json:"partial"`
+	// unready is whether Kueue evicted the Workload because its Pods were not ready in time, for ReasonBackoff.
+	unready bool
 	// Requeue is when Kueue queues the Workload again, for ReasonBackoff; nil if that is unknown.
 	Requeue *RequeueState `json:"-"`
 }
@@ -267,6 +269,11 @@ func (w *Wait) isForCheck() bool {
 // IsDeactivation reports whether spec.active is false, or about to be.
 func (w *Wait) IsDeactivation() bool { return slices.Contains(deactivations(), w.Reason) }
 
+// IsEviction reports whether Kueue took the quota back, and may give it again without intervention.
+func (w *Wait) IsEviction() bool {
+	return w.Reason == ReasonBackoff || w.Reason == ReasonPreempted || w.Reason == ReasonEvicted
+}
+
 // Has reports whether one of the lacks has one of the reasons.
 func (w *Wait) Has(reasons ...WaitReason) bool { return Lacking(w.Lacks, reasons...) }
 
@@ -286,8 +293,10 @@ func (w *Wait) Text() string {
 		return fmt.Sprintf(queueTexts()[w.Reason], w.Queue)
 	case w.isForCheck():
 		return w.checkText(text)
+	case w.IsUnready():
+		return "evicted because its Pods were not ready in time; " + w.EndText()
 	case w.HasKnownEnd():
-		return w.backoffText()
+		return w.EndText()
 	case w.Message != "" && !strings.HasPrefix(w.Message, bypassPrefix) && slices.Contains(quotedReasons(), w.Reason):
 		return w.quote(text)
 	}
@@ -297,8 +306,14 @@ func (w *Wait) Text() string {
 // HasKnownEnd reports whether it is known when Kueue queues the Workload again. Text says when.
 func (w *Wait) HasKnownEnd() bool { return w.Requeue != nil && w.Requeue.At != nil }
 
-// backoffText describes a backoff whose end is known.
-func (w *Wait) backoffText() string {
+// IsUnready reports whether Kueue queues the Workload again after it evicted it because its Pods were not ready in time.
+func (w *Wait) IsUnready() bool { return w.unready }
+
+// EndText describes when Kueue queues the Workload again, without the cause of its eviction.
+func (w *Wait) EndText() string {
+	if !w.HasKnownEnd() {
+		return reasonTexts()[ReasonBackoff]
+	}
 	text := fmt.Sprintf("waits until %s, when Kueue queues it again", w.Requeue.At.UTC().Format("2006-01-02 15:04:05Z"))
 	if n := w.Requeue.Count; n != nil {
 		text += fmt.Sprintf(" (eviction %d)", *n)

@@ -122,8 +122,8 @@ func (w *Workload) evicted() Wait {
 		wait.Reason = ReasonClusterQueueInactive
 	case "LocalQueueStopped":
 		wait.Reason = ReasonLocalQueueStopped
-	case "PodsReadyTimeout":
-		wait.Reason = ReasonBackoff
+	case PodsReadyTimeout:
+		wait.Reason, wait.unready = ReasonBackoff, true
 	case "AdmissionCheck":
 		wait.Reason, wait.Checks = ReasonCheckRetry, w.checksIn(CheckRetry)
 		if len(wait.Checks) == 0 {

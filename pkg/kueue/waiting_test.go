@@ -237,7 +237,7 @@ func TestWaiting(t *testing.T) {
 		"not ready in time": {
 			conditions: condition("QuotaReserved", "False", "Pending", "Exceeded the PodsReady timeout default/a") +
 				condition("Evicted", "True", "PodsReadyTimeout", "Exceeded the PodsReady timeout default/a") + condition("Requeued", "False", "PodsReadyTimeout", ""),
-			want: kueue.ReasonBackoff, kind: transient, text: "waits until Kueue queues it again",
+			want: kueue.ReasonBackoff, kind: transient, text: "evicted because its Pods were not ready in time; waits until Kueue queues it again",
 		},
 		"drained": {
 			conditions: condition("QuotaReserved", "False", "PendingEvaluation", "The ClusterQueue is stopped") +
@@ -313,7 +313,7 @@ func TestWaiting(t *testing.T) {
 			conditions: condition("QuotaReserved", "False", "Pending", "Exceeded the PodsReady timeout default/a") +
 				condition("Evicted", "True", "PodsReadyTimeout", "Exceeded the PodsReady timeout default/a") + condition("Requeued", "False", "PodsReadyTimeout", ""),
 			checks: `requeueState: {count: 3, requeueAt: "2026-01-01T00:04:00Z"}, `,
-			want:   kueue.ReasonBackoff, kind: transient, text: "waits until 2026-01-01 00:04:00Z, when Kueue queues it again (eviction 3)",
+			want:   kueue.ReasonBackoff, kind: transient, text: "evicted because its Pods were not ready in time; waits until 2026-01-01 00:04:00Z, when Kueue queues it again (eviction 3)",
 		},
 		"backoff without a count": {
 			conditions: condition("QuotaReserved", "False", "Pending", retried) + condition("Evicted", "True", "AdmissionCheck", retried) +

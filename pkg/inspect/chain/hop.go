@@ -110,7 +110,7 @@ func WorkloadHop(f *inspect.Facts, w *kueue.Workload) inspect.Hop {
 func evictionMessage(w *kueue.Workload) string {
 	message := ReasonAndMessage(w.Stop())
 	if wait := w.Waiting(); wait.HasKnownEnd() {
-		message += "; " + wait.Text()
+		message += "; " + wait.EndText()
 	}
 	return message
 }

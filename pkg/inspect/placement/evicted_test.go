@@ -30,7 +30,7 @@ func TestEvictedWithQuota(t *testing.T) {
 		verdict          inspect.Verdict
 	}{
 		"preempted":                          {own("") + `"True", reason: Preempted` + at, "preempted by another Workload; releases its quota when its Pods are gone", inspect.Waits},
-		"not ready":                          {own(`requeueState: {requeueAt: "2026-01-01T00:04:00Z"}, `) + `"True", reason: PodsReadyTimeout` + at, "waits until 2026-01-01 00:04:00Z, when Kueue queues it again; releases its quota when its Pods are gone", inspect.Waits},
+		"not ready":                          {own(`requeueState: {requeueAt: "2026-01-01T00:04:00Z"}, `) + `"True", reason: PodsReadyTimeout` + at, "evicted because its Pods were not ready in time; waits until 2026-01-01 00:04:00Z, when Kueue queues it again; releases its quota when its Pods are gone", inspect.Waits},
 		"its node died":                      {own("") + `"True", reason: NodeFailures` + at, "evicted; releases its quota when its Pods are gone", inspect.Waits},
 		"never admitted":                     {reserved("", never) + `"True", reason: Preempted` + evictedLater, "preempted by another Workload; Kueue has not released its quota yet", inspect.Waits},
 		"never admitted, no condition":       {reserved("", "") + `"True", reason: Preempted` + evictedLater, "preempted by another Workload; Kueue has not released its quota yet", inspect.Waits},

@@ -52,6 +52,9 @@ func (s *site) decideByMessage(format string, arguments ...any) bool {
 	if s.Condition(inspect.ConditionQuota).State == inspect.NotAsked {
 		s.condition(inspect.ConditionQuota, inspect.No, "see verdict")
 	}
+	if s.Wait.IsEviction() {
+		s.fix(*s.Wait, nil)
+	}
 	return s.decide(verdict, inspect.SaidByKueue, "Kueue says: %s", s.Wait.Text())
 }
 

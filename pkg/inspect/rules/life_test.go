@@ -189,7 +189,23 @@ func TestRestartsWaitForBackoff(t *testing.T) {
 	v := testCase{base: recordedRunning, edits: []edit{evicted, remove(w1, "Job/train"), remove(w1, "Pod/*"), remove(w1, workload)}}.make(t)
 	findings := judge(t, v, []rules.Rule{rule}, 0)
 	assert.Equal(t, len(findings), 1)
-	assert.Assert(t, strings.HasSuffix(findings[0].Message, "; waits until 2026-11-20 23:59:00Z, when Kueue queues it again (eviction 4)"), findings[0].Message)
+	assert.Assert(t, strings.HasSuffix(findings[0].Message, "; the last time: its Pods were not ready in time; waits until 2026-11-20 23:59:00Z, when Kueue queues it again (eviction 4)"), findings[0].Message)
+}
+
+// TestRestartsOfUnreadyPods checks that the finding about a Job whose Pods were often not ready in time says so, and which
+// Kueue evicted it: that of the manager, since its Workload has the reason.
+func TestRestartsOfUnreadyPods(t *testing.T) {
+	edits := append(inBackoff("2026-11-20T23:59:00Z"), patch(mgr, workload, `{status: {schedulingStats: {evictions: [{reason: PodsReadyTimeout, underlyingCause: WaitForStart, count: 4}]},
+		admissionChecks: [{name: multikueue, state: Pending, message: "", lastTransitionTime: "2026-11-20T23:43:38Z"}]}}`))
+	rule, _ := rules.ByCode("JM127")
+	findings := judge(t, testCase{base: recordedRunning, edits: edits}.make(t), []rules.Rule{rule}, 0)
+	assert.Equal(t, len(findings), 1)
+	f := &findings[0]
+	assert.Equal(t, f.Message, "Job default/train was evicted 4 times because its Pods were not ready in time (by Kueue on kwok-mgr since 2026-11-20T23:43:18Z); waits until 2026-11-20 23:59:00Z, when Kueue queues it again (eviction 4)")
+	assert.Equal(t, len(f.Fixes), 2, f.Remedy)
+	assert.Equal(t, f.Fixes[0].Text, "wait until Kueue queues the Workload again; then check why its Pods do not become ready")
+	assert.Equal(t, f.Fixes[0].Shell(), "kubectl jobs-managedby logs train -n default --context kwok-mgr -f")
+	assert.Equal(t, f.Fixes[1].Text, "raise waitForPodsReady.timeout in the configuration of Kueue on kwok-mgr, if its Pods only need longer")
 }
 
 // TestDeletionNamesWorker checks that a finding about the deletion of a mirror names the worker, since

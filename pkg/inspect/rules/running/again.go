@@ -8,7 +8,6 @@ import (
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
-	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/advice"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/quote"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/rules/view"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/kueue"
@@ -44,7 +43,7 @@ func restartsOf(w *kueue.Workload) int32 {
 	if w.Status.Requeue != nil && w.Status.Requeue.Count != nil {
 		n = max(n, *w.Status.Requeue.Count)
 	}
-	return max(n, w.Status.Evictions(evictedForCheck), w.Status.Evictions("PodsReadyTimeout"))
+	return max(n, w.Status.Evictions(evictedForCheck), w.Status.Evictions(kueue.PodsReadyTimeout))
 }
 
 // mayRestart reports whether the next restart may be near: the current state has
@@ -67,33 +66,47 @@ func describeRestarts(v *view.View, s view.Submission, n int32) view.Sighting {
 	// happened.
 	sighting := view.Sighting{
 		Object: view.Of(j), Jobs: []*inspect.Job{j},
-		Message: fmt.Sprintf("it was evicted %d times since %s", n, quote.Time(w.CreationTimestamp)),
+		Message: countRestarts(s, n),
 		Evidence: append([]string{
 			quote.MultiKueueCheck(s),
 			fmt.Sprintf("%s: %s was created %s", s.Manager.Context, view.OfWorkload(s.Manager, w).String(), quote.Time(w.CreationTimestamp)),
 		}, evictionOf(s)...),
 		Remedy: findEvictionCause(v, s),
 	}
-	if s.HasState(kueue.CheckReady) && s.Chosen() != "" {
-		sighting.Message += fmt.Sprintf(", and now runs on MultiKueueCluster %s", s.Chosen())
-	}
-	if why := lastRetry(s); why != "" {
-		sighting.Message += fmt.Sprintf("; the last time: %s", why)
-	} else {
-		for _, state := range w.Status.AdmissionChecks {
-			if state.State == kueue.CheckRetry {
-				sighting.Message += fmt.Sprintf("; AdmissionCheck %s %s", state.Name, w.Answer(state))
-			}
-		}
-	}
 	// Kueue tries again by itself.
 	wait := w.Waiting()
 	sighting.MayPass = wait.IsTransient()
 	if wait.HasKnownEnd() {
-		sighting.Message += "; " + wait.Text()
+		sighting.Message += "; " + wait.EndText()
 	}
 	quote.AddPreemption(v, s, &sighting)
 	return sighting
+}
+
+// countRestarts describes how often a Workload was evicted, and why the last time.
+func countRestarts(s view.Submission, n int32) string {
+	w, since := s.Workload, quote.Time(s.Workload.CreationTimestamp)
+	isUnready := w.Status.Evictions(kueue.PodsReadyTimeout) == n
+	text := fmt.Sprintf("it was evicted %d times since %s", n, since)
+	if isUnready {
+		text = fmt.Sprintf("it was evicted %d times because its Pods were not ready in time (by Kueue on %s since %s)", n, s.Manager.Context, since)
+	}
+	if s.HasState(kueue.CheckReady) && s.Chosen() != "" {
+		text += fmt.Sprintf(", and now runs on MultiKueueCluster %s", s.Chosen())
+	}
+	wait := w.Waiting()
+	if why := lastRetry(s); why != "" {
+		return text + "; the last time: " + why
+	}
+	if wait.IsUnready() && !isUnready {
+		return text + "; the last time: its Pods were not ready in time"
+	}
+	for _, state := range w.Status.AdmissionChecks {
+		if state.State == kueue.CheckRetry {
+			text += fmt.Sprintf("; AdmissionCheck %s %s", state.Name, w.Answer(state))
+		}
+	}
+	return text
 }
 
 // describeWorkload returns the command that shows what Kueue on a context
@@ -120,7 +133,7 @@ func checkEviction(worker, context string, w *kueue.Workload) command.Prose {
 // findEvictionCause returns how to find out why a Job is restarted again and
 // again. It depends on the message about the last time.
 func findEvictionCause(v *view.View, s view.Submission) command.Prose {
-	w, why := s.Workload, lastRetry(s)
+	w, why, wait := s.Workload, lastRetry(s), s.Workload.Waiting()
 	cluster, context := retriedBy(v, s)
 	switch {
 	case strings.Contains(why, retriedEvicted) && context != "":
@@ -138,8 +151,8 @@ func findEvictionCause(v *view.View, s view.Submission) command.Prose {
 		return find
 	case strings.Contains(why, "remote lost"):
 		return command.Say("check that the workers stay connected: %s", command.Kubectl(s.Manager.Context, "", "get", "multikueueclusters.kueue.x-k8s.io"))
-	case w.Status.Evictions("PodsReadyTimeout") > 0:
-		return command.Say("check on the worker why its Pods are not ready in time, or raise waitForPodsReady.timeout in the configuration of Kueue there: %s", advice.Plugin("trace", s.Job()))
+	case wait.IsUnready(), w.Status.Evictions(kueue.PodsReadyTimeout) > 0:
+		return command.Alternatives(s.Manager.FixTargetOf(s.Job(), w, nil).FixUnready())
 	}
 	return command.Say("check why Kueue evicts it: %s", describeWorkload(s.Manager.Context, w))
 }
