@@ -42,6 +42,8 @@ type Answer struct {
 	unusable string
 	// coversAll is whether the answer has what must change on the manager and on the workers.
 	coversAll bool
+	// preemption is what Message says about a preemption without the Job that caused it, "" if nothing.
+	preemption string
 	// unknownOrigin says in a sentence why the origin of a mirror is unknown, "" if it is known.
 	unknownOrigin string
 }

@@ -20,7 +20,7 @@ func (q *Question) later(waits []inspect.Placement) Answer {
 		return cmp.Or(order(&x)-order(&y), q.heldBy(&x)-q.heldBy(&y), cmp.Compare(leastChange(&x), leastChange(&y)))
 	})
 	first := &waits[0]
-	a := Answer{State: inspect.StateWaiting, Reason: reasonBy(first), Message: q.needs(first)}
+	a := Answer{State: inspect.StateWaiting, Reason: reasonBy(first), Message: q.needs(first), preemption: q.preemptionAt(first)}
 	connected := slices.DeleteFunc(slices.Clone(waits), func(p inspect.Placement) bool { return isUnconnected(&p) })
 	if isUnconnected(first) {
 		a.unusable, a.Fixes = first.Cluster, q.connectionFixes(first)

@@ -52,7 +52,7 @@ func (q *Question) byPlacements(manager *inspect.Facts, w *kueue.Workload) (a An
 // worker would either, the answer contains that, so that one change is enough.
 func (q *Question) gated(p *inspect.Placement, all []inspect.Placement) Answer {
 	workers := slices.DeleteFunc(slices.Clone(all), func(w inspect.Placement) bool { return w.Manager })
-	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.gateFixes(p, workers)}
+	a := Answer{State: stateBy(p.Verdict), Reason: reasonBy(p), Fixes: q.gateFixes(p, workers), preemption: q.preemptionAt(p)}
 	a.Message = cmp.Or(uncoveredEverywhere(p, workers), strings.TrimSpace(q.needs(p)+" "+cmp.Or(closedQueues([]inspect.Placement{*p}), uncounted(p, workers))))
 	if isSetup(p) && len(workers) > 0 && !slices.ContainsFunc(workers, func(w inspect.Placement) bool { return w.Verdict != inspect.Never }) {
 		return q.alsoNever(a, p, workers)

@@ -56,12 +56,21 @@ func (q *Question) preemptedOn(j *inspect.Job) string {
 	return ""
 }
 
+// preemptionAt returns what the answer says first if the quotas of a cluster on which a Job was preempted were not read: no
+// more than that.
+func (q *Question) preemptionAt(p *inspect.Placement) string {
+	if p.Wait == nil || p.Wait.Reason != kueue.ReasonPreempted || message(p) != p.Wait.Text() {
+		return ""
+	}
+	return q.needs(p)
+}
+
 // addPreemption adds how a waiting Job lost its quota, which is since when it waits.
 func (a *Answer) addPreemption(p *inspect.Preemption) {
 	if a.State != inspect.StateWaiting || p == nil || strings.HasPrefix(a.Message, sentence(p.Text)) {
 		return
 	}
-	a.Message = strings.TrimSpace(sentence(p.Text) + " " + a.Message)
+	a.Message = strings.TrimSpace(sentence(p.Text) + " " + strings.TrimPrefix(a.Message, a.preemption))
 	if !p.Since.IsZero() {
 		a.Since = &metav1.Time{Time: p.Since}
 	}

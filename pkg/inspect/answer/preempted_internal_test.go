@@ -37,15 +37,19 @@ func TestPreemptedPlainJob(t *testing.T) {
 		return metav1.Condition{Type: kueue.Evicted, Status: status, Reason: reason, Message: message, LastTransitionTime: evicted}
 	}
 	const preempted = "Preempted to accommodate a workload (UID: w-high, JobUID: high) due to prioritization in the ClusterQueue"
+	// Kueue writes it until its scheduler judges the Workload again (kueue: pkg/controller/jobframework/reconciler.go).
+	notJudged := metav1.Condition{Type: kueue.QuotaReserved, Status: metav1.ConditionFalse, Reason: "PendingEvaluation", LastTransitionTime: evicted, Message: preempted}
 	for name, tt := range map[string]struct {
+		quota    metav1.Condition
 		evicted  metav1.Condition
 		priority int32
 		message  string
 	}{
-		"preempted":          {by("Preempted", preempted, metav1.ConditionTrue), 1000, "hub: preempted by Job ml/high (priority 1000; this Job has 0). " + noQuota},
-		"of equal priority":  {by("Preempted", preempted, metav1.ConditionTrue), 0, "hub: preempted by Job ml/high. " + noQuota},
-		"for another reason": {by("PodsReadyTimeout", "Exceeded the PodsReady timeout", metav1.ConditionTrue), 0, noQuota},
-		"earlier":            {by("Preempted", preempted, metav1.ConditionFalse), 1000, noQuota},
+		"preempted":          {noRoom, by("Preempted", preempted, metav1.ConditionTrue), 1000, "hub: preempted by Job ml/high (priority 1000; this Job has 0). " + noQuota},
+		"of equal priority":  {noRoom, by("Preempted", preempted, metav1.ConditionTrue), 0, "hub: preempted by Job ml/high. " + noQuota},
+		"for another reason": {noRoom, by("PodsReadyTimeout", "Exceeded the PodsReady timeout", metav1.ConditionTrue), 0, noQuota},
+		"earlier":            {noRoom, by("Preempted", preempted, metav1.ConditionFalse), 1000, noQuota},
+		"not judged again":   {notJudged, by("Preempted", preempted, metav1.ConditionTrue), 1000, "hub: preempted by Job ml/high (priority 1000; this Job has 0)."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &inspect.Job{
@@ -53,7 +57,7 @@ func TestPreemptedPlainJob(t *testing.T) {
 				Status: delegation.Suspended, Suspended: true, CreationTimestamp: created, Since: &evicted, Marks: &delegation.Marks{Queue: "gpu"},
 			}
 			k := &inspect.KueueFacts{Workloads: []*kueue.Workload{
-				workloadFor("low", "w-low", 0, noRoom, tt.evicted), workloadFor("high", "w-high", tt.priority),
+				workloadFor("low", "w-low", 0, tt.quota, tt.evicted), workloadFor("high", "w-high", tt.priority),
 			}}
 			v := inspect.NewInventory(time.Unix(6000, 0), []*inspect.Facts{{Context: "hub", Jobs: []*inspect.Job{j}, Kueue: k}}, nil)
 			trace := Trace(v, inspect.Pair{Origin: j})
@@ -61,5 +65,21 @@ func TestPreemptedPlainJob(t *testing.T) {
 			assert.Equal(t, trace.Message, tt.message)
 			assert.Assert(t, trace.Since.Equal(&evicted), "since %v", trace.Since)
 		})
+	}
+}
+
+// TestPreemptedWithoutQuotas checks that the answer says once that a Job was preempted, by which Job, if the quotas of its
+// cluster were not read, and keeps what else it says.
+func TestPreemptedWithoutQuotas(t *testing.T) {
+	wait := &kueue.Wait{Reason: kueue.ReasonPreempted, Message: "Preempted"}
+	p := &inspect.Placement{Context: "hub", Manager: true, Verdict: inspect.Waits, Reason: inspect.SaidByKueue, Wait: wait}
+	for message, want := range map[string]string{
+		"Kueue says: " + wait.Text():                           "hub: preempted by Job ml/high.",
+		wait.Text() + "; Kueue has not released its quota yet": "hub: preempted by Job ml/high. hub: preempted by another Workload; Kueue has not released its quota yet.",
+	} {
+		p.Message = message
+		a := (&Question{Trace: &inspect.Trace{}}).gated(p, nil)
+		a.addPreemption(&inspect.Preemption{Text: "hub: preempted by Job ml/high"})
+		assert.Equal(t, a.Message, want)
 	}
 }

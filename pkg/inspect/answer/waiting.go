@@ -145,6 +145,9 @@ func (q *Question) inKueue() (a Answer, known bool) {
 			}
 		case wait.Message != "":
 			a.Message = sentence(f.Context+": "+wait.Text(), f.Context)
+			if wait.Reason == kueue.ReasonPreempted {
+				a.preemption = a.Message
+			}
 		}
 		return a, true
 	}
