@@ -2,6 +2,7 @@ package answer
 
 import (
 	"slices"
+	"time"
 
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/command"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
@@ -35,6 +36,36 @@ func (q *Question) addFixes(a *Answer) {
 			return
 		}
 	}
+	a.Fixes = q.showUnready(a)
+}
+
+// untilReady is how long a Pod that runs may take to become ready before an answer says how to see why it is not.
+const untilReady = time.Minute
+
+// showUnready returns how to see why no Pod of a Job is ready, although some run. Kueue evicts such a Job after
+// waitForPodsReady.timeout, and its Pods are deleted.
+func (q *Question) showUnready(a *Answer) []command.Fix {
+	if a.State != inspect.StateStarting || a.Reason != inspect.ReasonPods {
+		return a.Fixes
+	}
+	for _, j := range q.Pair.Jobs() {
+		f := q.Inventory.Facts(j.Context)
+		if f == nil || !isWithoutReady(j) {
+			continue
+		}
+		pods := f.PodsOf(j)
+		i := slices.IndexFunc(pods, func(p *inspect.Pod) bool {
+			return p.IsRunning() && q.Inventory.Age(j.Context, p.Started.Time) > untilReady
+		})
+		if i >= 0 && !slices.ContainsFunc(pods, func(p *inspect.Pod) bool { return p.Ready }) {
+			p := pods[i]
+			return []command.Fix{{
+				Text:    "check why Pod " + p.Name + " is not ready",
+				Command: q.words(command.Kubectl(j.Context, p.Namespace, "describe", "pod", p.Name)),
+			}}
+		}
+	}
+	return a.Fixes
 }
 
 // addUnreadFixes adds to the fixes for a Job that waits how to read the workers that were not read: the Job may fit there.

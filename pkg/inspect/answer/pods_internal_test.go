@@ -81,27 +81,35 @@ func TestPods(t *testing.T) {
 
 // TestNotReady checks that a Job of which the status counts no ready Pod is starting, as its status Pending says.
 func TestNotReady(t *testing.T) {
+	now := time.Unix(1000, 0)
 	for name, tt := range map[string]struct {
 		status  delegation.Status
 		ready   int32
 		isReady bool
+		started time.Time
 		state   inspect.JobState
 		message string
+		fix     string
 	}{
-		"none is ready":   {delegation.Pending, 0, false, inspect.StateStarting, "1 of 1 Pods on hub runs, but none is ready."},
-		"not yet counted": {delegation.Pending, 0, true, inspect.StateStarting, "1 of 1 Pods on hub runs."},
-		"ready":           {delegation.Running, 1, true, inspect.StateRunning, "The built-in Job controller runs it on hub."},
+		"none is ready":   {delegation.Pending, 0, false, now.Add(-2 * time.Minute), inspect.StateStarting, "1 of 1 Pods on hub runs, but none is ready.", "check why Pod r is not ready: `kubectl --context hub -n ml describe pod r`"},
+		"none is yet":     {delegation.Pending, 0, false, now.Add(-30 * time.Second), inspect.StateStarting, "1 of 1 Pods on hub runs, but none is ready.", ""},
+		"not yet counted": {delegation.Pending, 0, true, now.Add(-2 * time.Minute), inspect.StateStarting, "1 of 1 Pods on hub runs.", ""},
+		"ready":           {delegation.Running, 1, true, now.Add(-2 * time.Minute), inspect.StateRunning, "The built-in Job controller runs it on hub.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			job := &inspect.Job{
 				Context: "hub", ClusterUID: "hub", APIVersion: "batch/v1", Kind: "Job", Namespace: "ml", Name: "train", UID: "1",
 				ManagedBy: delegation.BuiltIn, Status: tt.status, Parallelism: ptr.To(int32(1)), Active: 1, Ready: &tt.ready,
 			}
-			pod := &inspect.Pod{UID: "r", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "Running", Ready: tt.isReady}
+			pod := &inspect.Pod{
+				Namespace: "ml", Name: "r", UID: "r", JobUID: "1", Node: "n", Phase: corev1.PodRunning, Reason: "Running", Ready: tt.isReady,
+				Started: metav1.NewTime(tt.started),
+			}
 			hub := &inspect.Facts{Context: "hub", ClusterUID: "hub", Jobs: []*inspect.Job{job}, Pods: []*inspect.Pod{pod}}
-			trace := Trace(inspect.NewInventory(time.Unix(0, 0), []*inspect.Facts{hub}, nil), inspect.Pair{Origin: job})
+			trace := Trace(inspect.NewInventory(now, []*inspect.Facts{hub}, nil), inspect.Pair{Origin: job})
 			assert.Equal(t, trace.State, tt.state)
 			assert.Equal(t, trace.Message, tt.message)
+			assert.Equal(t, trace.Remedy, tt.fix)
 		})
 	}
 }
