@@ -119,7 +119,7 @@ func TestTraceOfFileCannotTell(t *testing.T) {
 			[]string{"--from", fleetCopy(t, func(contexts string) string {
 				return strings.ReplaceAll(contexts, "  - batch/v1\n", "  - batch/v1\n  - jobset.x-k8s.io/v1alpha2\n")
 			})},
-			"management: the requests of its Pods are unknown.",
+			"Cannot tell whether it would run. management: the requests of its Pods are unknown.",
 			[]inspect.Unchecked{{What: "verdict", Contexts: []string{"management"}, Reason: "the requests of its Pods are unknown"}},
 		},
 	} {

@@ -66,7 +66,9 @@ func (o *traceOptions) readFiles(ctx context.Context, f *fleet.Fleet, addresses 
 	o.noteSnapshot()
 	list, tracer := inspect.NewTraceList(), tracing.Tracer{Addresses: addresses, Reach: o.CommandReach(o.flags), Now: o.Clock.Now}
 	for i, m := range manifests {
+		o.addQueues(&requests[i])
 		o.given.addNamespace(inventory, &requests[i])
+		o.noteNewQueue(inventory, &m, &requests[i])
 		existing := o.applyDefaults(ctx, f, inventory, m.Object, &requests[i])
 		o.warnOfFields(inventory, &m, &requests[i])
 		o.checkClasses(ctx, f, inventory, &m, &requests[i])

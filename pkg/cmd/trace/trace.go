@@ -82,8 +82,10 @@ table has these of each flavor.
 Before you submit Jobs or CronJobs, trace --filename says where they could run. It
 creates nothing: a dry run of the API server adds the defaults. For other kinds with
 managedBy or a queue label, it checks everything except their requests, so it cannot say
-that they fit. A Namespace in the same files counts as created where the Job is submitted.
-What it will have is unknown, and so is the verdict. It skips all other objects.
+that they fit. A LocalQueue in the same files counts as created where the Job is submitted,
+not on workers. A Namespace or a ClusterQueue counts, too, but the verdict is then unknown,
+because what the new object will have is unknown. trace skips other objects, such as
+Secrets.
 
 With --filename, the exit code is 3 if a Job can never run. Without it, a stuck Job does
 not change the exit code: use check for that. The exit code is 4 if the answer depends on

@@ -244,7 +244,7 @@ func (q *Question) outlook(all []inspect.Placement) Answer {
 	all = placement.Best(all)
 	if gate := placement.Gate(all); gate != nil {
 		a := q.gated(gate, all)
-		if lead := map[inspect.Verdict]string{inspect.Never: "Would never run. ", inspect.Waits: "Would wait. "}[gate.Verdict]; lead != "" {
+		if lead := map[inspect.Verdict]string{inspect.Never: "Would never run. ", inspect.Waits: "Would wait. ", inspect.Unknown: "Cannot tell whether it would run. "}[gate.Verdict]; lead != "" {
 			a.Message = lead + a.Message
 		}
 		a.Unchecked = uncheckedOn([]inspect.Placement{*gate}, isUndecided)

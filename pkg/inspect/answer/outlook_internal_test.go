@@ -147,7 +147,7 @@ func TestOutlookWithoutQuotaForResources(t *testing.T) {
 		fix       string
 	}{
 		"on the workers":         {inspect.HasRoom, "Cannot tell whether it would run. w2, w1: " + why + ".", []string{"w1", "w2"}, "add cpu on w2"},
-		"on the manager as well": {inspect.NoSuchResource, "hub, w2, w1: " + why + ".", []string{"hub"}, "add cpu on hub"},
+		"on the manager as well": {inspect.NoSuchResource, "Cannot tell whether it would run. hub, w2, w1: " + why + ".", []string{"hub"}, "add cpu on hub"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace := inspect.NewTrace()

@@ -30,6 +30,9 @@ func (s *site) fix(wait kueue.Wait, queue *kueue.ClusterQueue) {
 
 // fixesOf returns the fixes of a wait as changes.
 func (s *site) fixesOf(wait kueue.Wait, queue *kueue.ClusterQueue) []inspect.PlacementChange {
+	if created := s.request.LocalQueue; created != nil && s.local == created && wait.Reason == kueue.ReasonLocalQueueStopped {
+		return []inspect.PlacementChange{{Message: fmt.Sprintf("remove spec.stopPolicy from LocalQueue %s of the input", created.Name)}}
+	}
 	target := s.request.origin.FixTarget(s.facts.FixTarget(s.around.flavors))
 	target.LocalQueue, target.ClusterQueue, target.Workload = s.local, queue, s.own
 	if s.own == nil {

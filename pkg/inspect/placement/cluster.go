@@ -253,6 +253,7 @@ func (s *site) takesObjects(namespace *inspect.Namespace, isRead bool) bool {
 	case namespace == nil && s.request.on(s.Context).CreatesNamespace:
 		// What else it will have, such as a LocalQueue and ServiceAccounts, is unknown.
 		s.condition(name, inspect.NotKnown, "?")
+		s.change(createFirst("Namespace", s.request.Namespace))
 		return s.decide(inspect.Unknown, inspect.NamespaceMissing, "namespace %s does not exist yet; the input creates it", s.request.Namespace)
 	case namespace == nil:
 		s.condition(name, inspect.No, "absent")
@@ -297,7 +298,11 @@ func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
 	if s.role.assumed != nil {
 		return s.role.assumed, nil
 	}
-	return s.facts.LookupAll().LocalQueue(s.request.Namespace, s.request.Queue)
+	on := s.facts.LookupAll()
+	if s.role.isEntry {
+		on = s.request.lookup(s.facts)
+	}
+	return on.LocalQueue(s.request.Namespace, s.request.Queue)
 }
 
 func (s *site) hasQueue() bool {
@@ -340,6 +345,11 @@ func (s *site) hasClusterQueue(queue string) bool {
 		if err := s.capacity.Gaps[inspect.PartClusterQueues]; err != nil {
 			s.condition(name, inspect.NotKnown, "?")
 			return s.decideByMessage("%s", s.because(err))
+		}
+		if s.role.isEntry && slices.Contains(s.request.ClusterQueues, queue) {
+			s.condition(name, inspect.NotKnown, "?")
+			s.change(createFirst("ClusterQueue", queue))
+			return s.decide(inspect.Unknown, inspect.QueueMissing, "ClusterQueue %s does not exist yet; the input creates it", queue)
 		}
 		s.condition(name, inspect.No, "absent")
 		s.fix(kueue.Wait{Reason: kueue.ReasonClusterQueueMissing, Queue: queue}, nil)

@@ -48,10 +48,54 @@ func localQueueFor(r *Request, q *kueue.ClusterQueue) *kueue.LocalQueue {
 	return local
 }
 
-// misses reports whether a cluster is known to lack the LocalQueue of a request.
-func misses(f *inspect.Facts, r *Request) bool {
-	local, err := f.LookupAll().LocalQueue(r.Namespace, r.Queue)
+// lookup finds Kueue's objects on a cluster that a request is submitted to, with the LocalQueue that its files create
+// there, unless one exists.
+func (r *Request) lookup(f *inspect.Facts) kueue.Lookup {
+	l, created := f.LookupAll(), r.LocalQueue
+	if !r.createsQueueOn(f) {
+		return l
+	}
+	existing := l.LocalQueue
+	l.LocalQueue = func(namespace, name string) (*kueue.LocalQueue, error) {
+		if created.Namespace == namespace && created.Name == name {
+			return created, nil
+		}
+		return existing(namespace, name)
+	}
+	return l
+}
+
+// createsQueueOn reports whether the files of a request create its LocalQueue on a cluster, where none exists.
+func (r *Request) createsQueueOn(f *inspect.Facts) bool {
+	if r.LocalQueue == nil {
+		return false
+	}
+	local, err := f.LookupAll().LocalQueue(r.LocalQueue.Namespace, r.LocalQueue.Name)
 	return local == nil && err == nil
+}
+
+// IsDefaultedByNewQueue reports whether MultiKueue becomes the owner of a request only through a LocalQueue that its
+// files create with it. Kueue's webhook must know the LocalQueue when the Job is created: see isUndefaulted.
+func IsDefaultedByNewQueue(v *inspect.Inventory, r *Request) bool {
+	return r.LocalQueue != nil && r.isDefaultable() && slices.ContainsFunc(Entries(v, r), func(f *inspect.Facts) bool {
+		if !hasCapacity(f) || !r.createsQueueOn(f) {
+			return false
+		}
+		q := f.LookupAll().RouteFrom(r.LocalQueue).Cluster.Object
+		return q != nil && f.LookupAll().MultiKueue(q).Object != nil
+	})
+}
+
+// misses reports whether a cluster is known to lack the LocalQueue of a request.
+func misses(on kueue.Lookup, r *Request) bool {
+	local, err := on.LocalQueue(r.Namespace, r.Queue)
+	return local == nil && err == nil
+}
+
+// createFirst is the change for an object that the files of a request create, too: what a cluster makes of it is
+// known once it exists.
+func createFirst(kind, name string) inspect.PlacementChange {
+	return inspect.PlacementChange{Message: fmt.Sprintf("create %s %s first, and then run trace -f again", kind, name)}
 }
 
 // openQueue adds the change that creates the LocalQueue of a new request where it is submitted, and on the
@@ -104,7 +148,7 @@ func (a *Surroundings) openWorker(manager *inspect.Facts, names []string, r *Req
 		var creates []inspect.PlacementChange
 		worker := role{isNew: true, owners: ownersOn(manager), clusterQueue: queue.Name}
 		f := a.inventory.Facts(a.inventory.ContextOf(manager, name))
-		if f != nil && hasCapacity(f) && misses(f, r) {
+		if f != nil && hasCapacity(f) && misses(f.LookupAll(), r) {
 			if like := kueue.QueueFor(f.Kueue.Capacity.ClusterQueues, queue.Name); like != nil {
 				worker.assumed = localQueueFor(r, like)
 				creates = newSite(f, r, a, role{}, nil).creates(like)

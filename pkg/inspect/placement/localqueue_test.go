@@ -9,6 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 	batchv1 "k8s.io/api/batch/v1"
 
+	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/delegation"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect"
 	"github.com/jobmanagedby/kubectl-jobmanagedby/pkg/inspect/placement"
 )
@@ -73,6 +74,36 @@ func TestStartsAfterOneChange(t *testing.T) {
 		}
 		assert.Equal(t, text, tt.change, name)
 		assert.Equal(t, c.Starts, tt.starts, name)
+	}
+}
+
+// TestCreatedLocalQueue checks that a LocalQueue that the files of a Job create makes a cluster its manager, also if the dry
+// run there shows no owner, because the LocalQueue does not exist yet.
+func TestCreatedLocalQueue(t *testing.T) {
+	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+	j.Namespace = "ml"
+	for _, isTried := range []bool{false, true} {
+		hub := managerOfParis(t)
+		local := hub.Kueue.Capacity.LocalQueues[0]
+		hub.Kueue.Capacity.LocalQueues = nil
+		v := inspect.NewInventory(time.Now(), []*inspect.Facts{hub}, nil)
+		r := placement.OfJob(&j, "q")
+		r.Owner = delegation.BuiltIn
+		if isTried {
+			as := r
+			r.Check("hub").As = &as
+		}
+		assert.Assert(t, !placement.IsDefaultedByNewQueue(v, &r))
+		r.LocalQueue = local
+		assert.Assert(t, placement.IsDefaultedByNewQueue(v, &r))
+		all := placement.Submit(v, &r)
+		assert.Equal(t, len(all), 2)
+		assert.Assert(t, all[0].Manager && all[0].Verdict == inspect.Fits, all[0].Message)
+		r.PodSets[0].Template.Spec.Containers[0].Resources.Requests = nil
+		if isTried {
+			r.Checked["hub"].As.PodSets = r.PodSets
+		}
+		assert.Equal(t, placement.Submit(v, &r)[0].Reason, inspect.NothingRequested)
 	}
 }
 

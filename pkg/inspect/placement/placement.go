@@ -115,7 +115,7 @@ func (a *Surroundings) onEntry(f *inspect.Facts, r *Request, entry role, submitt
 	p := newSite(f, r, a, entry, submitted).judge()
 	refuseOwner(p, f, queueOf(f, r), r, entry.isNew)
 	if entry.isNew {
-		if p.Reason == inspect.QueueMissing && misses(f, r) {
+		if p.Reason == inspect.QueueMissing && misses(r.lookup(f), r) {
 			a.openQueue(p, f, r)
 		}
 		a.suggestQueue(p, f, r)
@@ -174,10 +174,10 @@ func candidatesOf(manager *inspect.Facts, r *Request, submitted *kueue.Workload)
 	return unique
 }
 
-// queueOf returns the ClusterQueue of the LocalQueue that a request names; nil
+// queueOf returns the ClusterQueue of the LocalQueue that a request names where it is submitted; nil
 // if it does not exist, or was not read.
 func queueOf(f *inspect.Facts, r *Request) *kueue.ClusterQueue {
-	return f.LookupAll().Route(r.Namespace, r.Queue).Cluster.Object
+	return r.lookup(f).Route(r.Namespace, r.Queue).Cluster.Object
 }
 
 // onWorker judges a request on a MultiKueueCluster of a manager.

@@ -47,6 +47,10 @@ type Request struct {
 	Checked map[string]*Checked
 	// priorityUnread says why its priority is unknown.
 	priorityUnread string
+	// LocalQueue is its LocalQueue in the files that create it, too, nil if they have none. It counts as existing where
+	// the request is submitted, not on workers. ClusterQueues are the names of those in the files.
+	LocalQueue    *kueue.LocalQueue
+	ClusterQueues []string
 	// origin is the submitted object, nil if it is not submitted yet.
 	origin *inspect.Job
 	// isPaused is whether its parallelism is 0, so that it starts no Pods.

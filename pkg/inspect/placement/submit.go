@@ -25,7 +25,7 @@ func Submit(v *inspect.Inventory, request *Request) []inspect.Placement {
 	var all []inspect.Placement
 	for _, f := range Entries(v, request) {
 		checked := request.on(f.Context)
-		here := request.at(f.Context).defaulted(f, checked.As != nil)
+		here := request.at(f.Context).defaulted(f, checked.As != nil && !request.createsQueueOn(f))
 		if checked.Refused != "" {
 			p := inspect.NewPlacement(f.Context)
 			p.Manager, p.Verdict, p.Reason, p.Message = isManager(f, here), inspect.Never, inspect.RefusedByServer, "its API server rejects it: "+checked.Refused
@@ -85,7 +85,7 @@ func Entries(v *inspect.Inventory, r *Request) []*inspect.Facts {
 // that may have Kueue was not read.
 func lacksQueue(v *inspect.Inventory, r *Request) bool {
 	return r.Queue != "" && !slices.ContainsFunc(v.Clusters, func(f *inspect.Facts) bool {
-		return !f.NoKueue && (!hasCapacity(f) || !misses(f, r))
+		return !f.NoKueue && (!hasCapacity(f) || !misses(r.lookup(f), r))
 	})
 }
 
@@ -99,7 +99,7 @@ func isBrokenManager(f *inspect.Facts, r *Request) bool {
 	if !hasCapacity(f) || len(f.Kueue.Clusters) == 0 {
 		return false
 	}
-	route := f.LookupAll().Route(r.Namespace, r.Queue)
+	route := r.lookup(f).Route(r.Namespace, r.Queue)
 	return route.Local.Object != nil && route.Cluster.IsMissing() || lacksCheck(f, route.Cluster.Object)
 }
 
@@ -115,15 +115,21 @@ func lacksCheck(f *inspect.Facts, q *kueue.ClusterQueue) bool {
 // missing ClusterQueue, nor the controller of a missing AdmissionCheck (kueue: pkg/cache/queue/manager.go,
 // ClusterQueueFromLocalQueue). MultiKueue then rejects the Job later.
 func (r *Request) isUndefaulted(f *inspect.Facts) bool {
-	if !hasCapacity(f) || !r.Owner.IsBuiltIn() || r.PodSets == nil && r.OwnerField == "" {
+	if !hasCapacity(f) || !r.isDefaultable() {
 		return false
 	}
-	route, hasWorkers := f.LookupAll().Route(r.Namespace, r.Queue), len(f.Kueue.Clusters) > 0
+	route, hasWorkers := r.lookup(f).Route(r.Namespace, r.Queue), len(f.Kueue.Clusters) > 0
 	q := route.Cluster.Object
 	if q == nil {
 		return hasWorkers && (route.Local.IsMissing() || route.Cluster.IsMissing())
 	}
 	return kueue.IsStopped(route.Local.Object.Spec.StopPolicy) && f.LookupAll().MultiKueue(q).Object != nil || hasWorkers && lacksCheck(f, q)
+}
+
+// isDefaultable reports whether Kueue's webhook may set the owner of a request. Of the kinds without known Pods, some
+// have none.
+func (r *Request) isDefaultable() bool {
+	return r.Owner.IsBuiltIn() && (r.PodSets != nil || r.OwnerField != "")
 }
 
 // submitAfter returns the step that submits a request after the fix of its queue, none if it may be submitted before.
@@ -147,7 +153,7 @@ func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
 		return r
 	}
 	with := *r
-	if r.Queue == "" && hasDefaultQueue(f, r.Namespace) {
+	if r.Queue == "" && hasDefaultQueue(f, r) {
 		with.Queue = DefaultQueue
 	}
 	if r.Owner.IsBuiltIn() && r.PodSets != nil && with.Queue != "" {
@@ -159,12 +165,12 @@ func (r *Request) defaulted(f *inspect.Facts, isTried bool) *Request {
 }
 
 // hasDefaultQueue reports whether objects without a queue label get the
-// default queue in a namespace.
-func hasDefaultQueue(f *inspect.Facts, namespace string) bool {
+// default queue in the namespace of a request.
+func hasDefaultQueue(f *inspect.Facts, r *Request) bool {
 	if !hasCapacity(f) {
 		return false
 	}
-	local, _ := f.LookupAll().LocalQueue(namespace, DefaultQueue)
+	local, _ := r.lookup(f).LocalQueue(r.Namespace, DefaultQueue)
 	return local != nil
 }
 
@@ -238,7 +244,8 @@ func startsWithoutFlavor(own *inspect.Placement, r *Request) bool {
 // it requests nothing that they cover, the change includes that. It suggests a queue only if the request would
 // still be submitted to this cluster: a queue that managers have, too, is theirs.
 func (a *Surroundings) suggestQueue(own *inspect.Placement, manager *inspect.Facts, r *Request) {
-	if own.Reason != inspect.QueueMissing && own.Reason != inspect.NoQueueLabel && own.Reason != inspect.NotDispatched {
+	isMissing := own.Reason == inspect.QueueMissing && own.Verdict == inspect.Never
+	if !isMissing && own.Reason != inspect.NoQueueLabel && own.Reason != inspect.NotDispatched {
 		return
 	}
 	works, covers, queues := map[string]inspect.Verdict{}, map[string][]string{}, sets.New[string]()

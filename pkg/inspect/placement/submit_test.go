@@ -191,7 +191,7 @@ func TestCreatedNamespace(t *testing.T) {
 	for _, p := range placement.Submit(inspect.NewInventory(time.Now(), clusters, nil), &r) {
 		got = append(got, fmt.Sprint(p.Context, " ", p.Verdict, " ", p.Reason, " ", len(p.Changes)))
 	}
-	assert.DeepEqual(t, got, []string{"here unknown NamespaceMissing 0", "there never NamespaceMissing 1"})
+	assert.DeepEqual(t, got, []string{"here unknown NamespaceMissing 1", "there never NamespaceMissing 1"})
 }
 
 // TestManualSelector checks that no worker fits a Job that selects its Pods itself: MultiKueue's mirror of it is invalid.
