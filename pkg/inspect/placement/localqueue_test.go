@@ -80,9 +80,9 @@ func TestStartsAfterOneChange(t *testing.T) {
 // TestCreatedLocalQueue checks that a LocalQueue that the files of a Job create makes a cluster its manager, also if the dry
 // run there shows no owner, because the LocalQueue does not exist yet.
 func TestCreatedLocalQueue(t *testing.T) {
-	j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
-	j.Namespace = "ml"
 	for _, isTried := range []bool{false, true} {
+		j := parse[batchv1.Job](t, pods("1", "cpu: 1"))
+		j.Namespace = "ml"
 		hub := managerOfParis(t)
 		local := hub.Kueue.Capacity.LocalQueues[0]
 		hub.Kueue.Capacity.LocalQueues = nil
