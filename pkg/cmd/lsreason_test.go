@@ -101,7 +101,7 @@ func TestListNames(t *testing.T) {
 	assert.Equal(t, code, util.ExitOK)
 	out, errOut, code = list("-n", "ml", "-o", "name", "train", "tain")
 	assert.Equal(t, out, "job.batch/train\n")
-	assert.Equal(t, errOut, `error: job "tain" not found in namespace "ml" of contexts management, worker-1, worker-2; no other namespace has one`+"\n")
+	assert.Equal(t, errOut, `error: job "tain" not found in namespace "ml" of contexts management, worker-1, worker-2; no other namespace has one; for another kind write KIND/NAME, such as jobset/tain`+"\n")
 	assert.Equal(t, code, util.ExitError)
 	_, errOut, code = list("-A", "--status", "Failed", "train")
 	assert.Assert(t, code == util.ExitOK && strings.Contains(errOut, "No Jobs found"), errOut)

@@ -16,7 +16,7 @@ func TestNotFound(t *testing.T) {
 	const in = ` not found in namespace "ml" of contexts management, worker-1, worker-2; `
 	for _, tt := range []struct{ name, want string }{
 		{"score", `job "score"` + in + "namespace vision has one: add -n vision"},
-		{"nope", `job "nope"` + in + "no other namespace has one"},
+		{"nope", `job "nope"` + in + "no other namespace has one; for another kind write KIND/NAME, such as jobset/nope"},
 		{"job", `job "job" not found in namespace "ml" of contexts management, worker-1, worker-2; "job" is a kind: write job/NAME`},
 		{"jobsets", `job "jobsets"` + in + `"jobsets" is a kind: write jobset/NAME, or list all with ls --kinds jobset`},
 		{"vision/score", `no context serves kind "vision" with a managedBy field; kubectl jobs-managedby kinds lists the kinds of each context. For a Job in namespace vision, write score -n vision instead of vision/score`},

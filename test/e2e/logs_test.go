@@ -267,7 +267,7 @@ func TestLogsFindTheCluster(t *testing.T) {
 	})
 	t.Run("not found", func(t *testing.T) {
 		_, errOut := logsOf(t, 1, "nobody", "-n", ns, healthy)
-		assert.Equal(t, errOut, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; no other namespace has one\n")
+		assert.Equal(t, errOut, "error: job \"nobody\" not found in namespace \"logs\" of contexts management, worker-1, worker-2; no other namespace has one; for another kind write KIND/NAME, such as jobset/nobody\n")
 	})
 	t.Run("removed by MultiKueue", func(t *testing.T) {
 		waitGone(t, worker1, ns, "done")

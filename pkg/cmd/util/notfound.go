@@ -152,13 +152,21 @@ func NotFoundIn(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, readCon
 		return errors.New(message)
 	}
 	if wanted.Namespace == "" {
-		return errors.New(message)
+		return errors.New(message + kindHint(wanted))
 	}
 	return errors.New(message + "; " + namespaceHint(ctx, f, wanted, readContexts, len(unread) == 0))
 }
 
+// kindHint says how to name an object of another kind, "" if the user named one.
+func kindHint(wanted read.Wanted) string {
+	if wanted.Kind != "" {
+		return ""
+	}
+	return fmt.Sprintf("; for another kind write KIND/NAME, such as jobset/%s", wanted.Name)
+}
+
 // namespaceHint says which other namespaces of some contexts have a Job of the wanted name. If none has one, it names
-// the contexts, unless areAllContexts is set.
+// the contexts, unless areAllContexts is set, and says how to name another kind.
 func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, contexts []string, areAllContexts bool) string {
 	namespaces, isComplete := wanted.NamespacesWith(ctx, f, contexts)
 	// A Job of the namespace in use was created after the reading.
@@ -169,11 +177,11 @@ func namespaceHint(ctx context.Context, f *fleet.Fleet, wanted read.Wanted, cont
 	case len(namespaces) > 1:
 		return fmt.Sprintf("namespaces %s have one: choose with -n", strings.Join(namespaces, ", "))
 	case slices.ContainsFunc(f.Clusters(), func(c *fleet.Cluster) bool { return c.IsPartial && slices.Contains(contexts, c.Context) }):
-		return "not all namespaces were read"
+		return "not all namespaces were read" + kindHint(wanted)
 	case isComplete && areAllContexts:
-		return "no other namespace has one"
+		return "no other namespace has one" + kindHint(wanted)
 	case isComplete:
-		return fmt.Sprintf("no namespace on %s has one", inspect.And(contexts))
+		return fmt.Sprintf("no namespace on %s has one", inspect.And(contexts)) + kindHint(wanted)
 	}
-	return "if it is in another namespace, name that with -n"
+	return "if it is in another namespace, name that with -n" + kindHint(wanted)
 }
