@@ -293,18 +293,6 @@ func (s *site) startsPods() bool {
 	return s.decide(inspect.Never, inspect.NoPods, "spec.parallelism is 0, so it starts no Pods")
 }
 
-// findLocal returns the LocalQueue, nil if it does not exist.
-func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
-	if s.role.assumed != nil {
-		return s.role.assumed, nil
-	}
-	on := s.facts.LookupAll()
-	if s.role.isEntry {
-		on = s.request.lookup(s.facts)
-	}
-	return on.LocalQueue(s.request.Namespace, s.request.Queue)
-}
-
 func (s *site) hasQueue() bool {
 	const name = inspect.ConditionQueue
 	r := s.request

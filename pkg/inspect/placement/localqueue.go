@@ -65,6 +65,18 @@ func (r *Request) lookup(f *inspect.Facts) kueue.Lookup {
 	return l
 }
 
+// findLocal returns the LocalQueue, nil if it does not exist.
+func (s *site) findLocal() (local *kueue.LocalQueue, err error) {
+	if s.role.assumed != nil {
+		return s.role.assumed, nil
+	}
+	on := s.facts.LookupAll()
+	if s.role.isEntry {
+		on = s.request.lookup(s.facts)
+	}
+	return on.LocalQueue(s.request.Namespace, s.request.Queue)
+}
+
 // createsQueueOn reports whether the files of a request create its LocalQueue on a cluster, where none exists.
 func (r *Request) createsQueueOn(f *inspect.Facts) bool {
 	if r.LocalQueue == nil {
