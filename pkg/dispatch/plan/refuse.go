@@ -74,7 +74,7 @@ func refuseOtherDispatch(origin *unstructured.Unstructured, o Options) (reason s
 	if current == delegation.Dispatch {
 		return reason, command.Say("to dispatch it, use --managed-by %s", current)
 	}
-	return reason + ", but names a mirror of dispatch", command.Say("if it was dispatched with --managed-by, resume it with the same flag, or end it: %s",
+	return reason + ", but names a mirror of dispatch", command.Say("if it was dispatched with --managed-by, resume it with the same flag, or end the dispatch: %s",
 		command.CancelFor(o.Kind, o.Context, origin.GetNamespace(), origin.GetName(), current))
 }
 

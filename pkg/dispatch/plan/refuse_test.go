@@ -77,7 +77,7 @@ func TestPlanRefuses(t *testing.T) {
 		"dispatched with another owner": {
 			[]edit{{"spec.managedBy", "acme.example/runner"}, pinned},
 			"is managed by acme.example/runner, not by jobmanagedby.github.io/dispatch, but names a mirror of dispatch",
-			"if it was dispatched with --managed-by, resume it with the same flag, or end it: " +
+			"if it was dispatched with --managed-by, resume it with the same flag, or end the dispatch: " +
 				"`kubectl jobs-managedby cancel train-28391 -n ml --context management --managed-by acme.example/runner`",
 		},
 		"dispatched with another owner, and complete": {
