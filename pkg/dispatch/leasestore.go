@@ -40,7 +40,7 @@ func (s *leaseStore) get(ctx context.Context) (*coordinationv1.Lease, error) {
 	return found, s.cluster.Checked(err, leaseResource(), s.name())
 }
 
-// find returns the Lease of our origin; nil if there is none.
+// find returns the Lease of our origin, nil if it does not exist.
 func (s *leaseStore) find(ctx context.Context) (*coordinationv1.Lease, error) {
 	found, err := s.get(ctx)
 	if s.isGone(err) || err == nil && !s.isOurs(found) {

@@ -64,7 +64,7 @@ func CheckSummary(list *inspect.FindingList, o TableOptions) string {
 	return checkedText(list, o) + suppressedSuffix(list.Suppressed)
 }
 
-// suppressedSuffix counts the findings that the user suppressed, "" if there are none.
+// suppressedSuffix counts the findings that the user suppressed, "" for none.
 func suppressedSuffix(suppressed []inspect.Finding) string {
 	if len(suppressed) == 0 {
 		return ""
