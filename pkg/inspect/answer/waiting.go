@@ -135,23 +135,29 @@ func (q *Question) inKueue() (a Answer, known bool) {
 	if a, known := q.byPlacements(f, w); known {
 		return a, true
 	}
-	if wait := w.Waiting(); !w.Is(kueue.QuotaReserved) {
-		a := Answer{State: stateOfWait(&wait), Reason: reasonOfWait(&wait), Message: fmt.Sprintf("Kueue on %s has reserved no quota for it yet.", f.Context)}
-		switch {
-		case wait.IsForQuota():
-			a.Message = sentence(fmt.Sprintf("No quota on %s: %s", f.Context, wait.Text()))
-			if least, all := w.PartialStart(); least < all {
-				a.Message = sentence(fmt.Sprintf("No quota on %s: %s for all %d Pods; it may start with %d", f.Context, wait.Text(), all, least))
-			}
-		case wait.Message != "":
-			a.Message = sentence(f.Context+": "+wait.Text(), f.Context)
-			if wait.Reason == kueue.ReasonPreempted {
-				a.preemption = a.Message
-			}
-		}
-		return a, true
+	if !w.Is(kueue.QuotaReserved) {
+		return withoutQuota(f, w), true
 	}
 	return q.byWorkers(f, w), true
+}
+
+// withoutQuota returns the answer by what Kueue says about a Workload without quota, if its placements are unknown.
+func withoutQuota(f *inspect.Facts, w *kueue.Workload) Answer {
+	wait := w.Waiting()
+	a := Answer{State: stateOfWait(&wait), Reason: reasonOfWait(&wait), Message: fmt.Sprintf("Kueue on %s has reserved no quota for it yet.", f.Context)}
+	switch {
+	case wait.IsForQuota():
+		a.Message = sentence(fmt.Sprintf("No quota on %s: %s", f.Context, wait.Text()))
+		if least, all := w.PartialStart(); least < all {
+			a.Message = sentence(fmt.Sprintf("No quota on %s: %s for all %d Pods; it may start with %d", f.Context, wait.Text(), all, least))
+		}
+	case wait.Message != "":
+		a.Message = sentence(f.Context+": "+wait.Text(), f.Context)
+		if wait.Reason == kueue.ReasonPreempted {
+			a.preemption = a.Message
+		}
+	}
+	return a
 }
 
 func (q *Question) withoutWorkload(f *inspect.Facts) (Answer, bool) {
