@@ -60,6 +60,8 @@ func (c *Canceller) refuseOwner(ctx context.Context, k delegation.Kind, origin *
 		// The Lease exists before the mirror.
 		leases := &leaseStore{cluster: c.Origin, kind: k, origin: ref}
 		switch lease, err := leases.find(ctx); {
+		case err != nil && ctx.Err() != nil:
+			return err
 		case err != nil:
 			return command.Errorf("%s, and its Lease cannot be read: %s. If it was dispatched with --managed-by: %s", managed, kubecontext.Because(err), cancel)
 		case lease != nil:
