@@ -95,7 +95,7 @@ func TestSummaryOfUnread(t *testing.T) {
 		recording, context, resource string
 		// want are the beginnings of the first rows of clusters.
 		want map[string]string
-		// states are states in the document. Those that depend on addresses are not: a served recording has others.
+		// states are states in the document. A state that depends on addresses is not one: a served recording has others.
 		states map[string]queues.ClusterCondition
 	}{
 		"a lost worker": {

@@ -44,7 +44,7 @@ func (o *traceOptions) hasWorkload(namespace, name string) bool {
 	return o.givenIn("Workload", namespace, name) != nil
 }
 
-// givenIn returns an object by its kind, namespace and name, nil if the files lack it. Those that name no namespace are
+// givenIn returns an object by its kind, namespace and name, nil if the files lack it. Objects without a namespace are
 // in that of the Jobs.
 func (o *traceOptions) givenIn(kind, namespace, name string) *unstructured.Unstructured {
 	i := slices.IndexFunc(o.given, func(object *unstructured.Unstructured) bool {
